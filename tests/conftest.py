@@ -7,7 +7,7 @@ from hypothesis import settings
 
 AUDIT = os.environ.get("AGENTEVAL_AUDIT") == "1"
 
-# The quick profile draws the same examples everywhere, so a red test is red for everybody; the audit looks for new ones.
+# The quick profile draws the same examples everywhere, so that red is red for everybody; the audit looks for new ones.
 settings.register_profile("fast", max_examples=50, deadline=None, derandomize=True)
 settings.register_profile("audit", max_examples=2_000, deadline=None, print_blob=True)
 settings.load_profile("audit" if AUDIT else "fast")
