@@ -1,0 +1,1 @@
+"""The pure core: what a dialog, a question, a verdict and a number mean."""

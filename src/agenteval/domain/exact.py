@@ -1,0 +1,27 @@
+"""Exact numbers: rates stay fractions, so a score on its threshold passes."""
+
+from fractions import Fraction
+
+MEASURED_DIGITS = 9
+
+
+def exact(number: Fraction | float | str) -> Fraction:
+    """A number that a person wrote, as written: 0.7 is 7/10. Raises ValueError when it is not a finite number."""
+    if isinstance(number, Fraction):
+        return number
+    if isinstance(number, bool):
+        raise ValueError(f"not a number: {number!r}")
+    try:
+        return Fraction(str(number))
+    except (ValueError, ZeroDivisionError):
+        raise ValueError(f"not a finite number: {number!r}") from None
+
+
+def measured(number: Fraction | float) -> Fraction:
+    """A number that was computed: floats are rounded to 9 digits, so that noise in the last bits decides nothing."""
+    return number if isinstance(number, Fraction) else exact(round(number, MEASURED_DIGITS))
+
+
+def at_least(value: Fraction, threshold: Fraction) -> bool:
+    """The one comparison with a threshold; being on it passes, and 0 is a threshold like any other."""
+    return value >= threshold

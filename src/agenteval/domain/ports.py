@@ -1,0 +1,166 @@
+"""The seven ports: what the inside needs of the outside."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from fractions import Fraction
+from typing import Any, Literal, NamedTuple, Protocol
+
+from agenteval.domain.json_value import Json
+from agenteval.domain.transcript import ToolCall
+
+# Talking to the agent -------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class AgentReply:
+    """What came back for one message. `reply` None or blank: the agent said nothing, which is an answer."""
+
+    reply: Json
+    tool_calls: tuple[ToolCall, ...] = ()
+
+
+class Conversation(Protocol):
+    async def send(self, message: str) -> AgentReply:
+        """Send one message and wait for its reply. Raises TargetError, whose `delivered` tells whose failure it is."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+class Channel(Protocol):
+    """The way to one agent. It holds no state of a dialog; conversations do."""
+
+    async def check(self) -> None:
+        """Whether the agent can be reached at all; raises TargetError."""
+        ...
+
+    def open(self, conversation_id: str) -> Conversation:
+        """A new dialog; `conversation_id` is unique to the attempt."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+# Talking to models ----------------------------------------------------------------------------------------------------
+
+
+class Message(NamedTuple):
+    role: Literal["system", "user", "assistant"]
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChatRequest:
+    """`schema` is the JSON Schema that the answer must fit. `custom_id` is the same for the same request, always."""
+
+    messages: tuple[Message, ...]
+    custom_id: str
+    schema: Mapping[str, Any] | None = None
+    max_tokens: int | None = None
+    seed: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens of one call, None where the provider did not say; `cost` in the currency of the model's price list, None
+    when the price is unknown."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cost: Fraction | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ChatReply:
+    text: str | None
+    finish_reason: str | None
+    usage: Usage = Usage()
+    latency_ms: float | None = None
+
+
+class ChatModel(Protocol):
+    """`id` and `params` identify it in memory and reports; `context_tokens` is what one request may hold."""
+
+    id: str
+    params: Mapping[str, Json]
+    context_tokens: int
+
+    async def complete(self, request: ChatRequest) -> ChatReply:
+        """Raises ModelError; `Pending` when the answer comes later."""
+        ...
+
+    async def check(self) -> None:
+        """Whether the provider accepts key and model; raises ModelError."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+class Embedder(Protocol):
+    id: str
+
+    async def embed(self, texts: Sequence[str]) -> Sequence[Sequence[float]]: ...
+
+    async def check(self) -> None: ...
+
+    async def close(self) -> None: ...
+
+
+class Moderator(Protocol):
+    id: str
+
+    async def moderate(self, texts: Sequence[str]) -> Sequence[tuple[str, ...]]:
+        """For each text the categories it falls in."""
+        ...
+
+    async def check(self) -> None: ...
+
+    async def close(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call to a model, as it is stored: usage and cost are summed over calls only. `raw` is the reply's text."""
+
+    id: str
+    role: Literal["judge", "embedding", "moderation"]
+    model: str
+    prompt_hash: str
+    usage: Usage
+    latency_ms: float | None = None
+    raw: str | None = None
+    error: str = ""
+
+
+# Remembering ----------------------------------------------------------------------------------------------------------
+
+
+class Memo(Protocol):
+    """Answers remembered across runs: JSON by key. Only what was verified is kept."""
+
+    async def get(self, keys: Sequence[str]) -> Mapping[str, Json]: ...
+
+    async def put(self, answers: Mapping[str, Json]) -> None: ...
+
+
+class Sink(Protocol):
+    """Where an attempt's rows go."""
+
+    async def put(self, row: Any) -> None:
+        """Written soon, in order; waits only when the writer is behind."""
+        ...
+
+    async def commit(self, row: Any) -> None:
+        """Durable when this returns."""
+        ...
+
+
+class Clock(Protocol):
+    def now(self) -> datetime:
+        """Aware, UTC."""
+        ...
+
+    def monotonic_s(self) -> float: ...
+
+    async def sleep(self, seconds: float) -> None: ...

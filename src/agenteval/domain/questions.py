@@ -1,0 +1,201 @@
+"""The whole contract between rules and judges: a rule asks questions as data, the judge's panel answers them."""
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cached_property
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar, overload
+
+from agenteval.domain.forms import Form, schema
+from agenteval.domain.json_value import canonical
+from agenteval.domain.transcript import Dialog, Turn
+
+F = TypeVar("F", bound=Form)
+V = TypeVar("V")
+
+
+class Cause(StrEnum):
+    """Why something was not measured. `rule_error`: the rule itself broke; a fault of the rule, not of the agent."""
+
+    NEEDS_JUDGE = "needs_judge"
+    UNPARSABLE = "unparsable"
+    SCHEMA = "schema"
+    EVIDENCE = "evidence"
+    TIE = "tie"
+    MODEL_ERROR = "model_error"
+    TOO_LONG = "too_long"
+    PENDING = "pending"
+    RULE_ERROR = "rule_error"
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What a judge may see of a dialog: turns `first` to `last` inclusive (None: to the end; negative: from the end),
+    with the agent's side or only the user's."""
+
+    first: int = 0
+    last: int | None = None
+    agent: bool = True
+
+    def turns(self, dialog: Dialog) -> tuple[Turn, ...]:
+        stop = None if self.last is None else self.last + 1
+        return dialog.turns[self.first : stop]
+
+
+DIALOG = View()
+LAST_TURN = View(first=-1)
+USER_TURNS = View(agent=False)
+
+
+def until_turn(index: int) -> View:
+    return View(last=index)
+
+
+@dataclass(frozen=True)
+class Question(Generic[F]):
+    """One thing to find out about a dialog.
+
+    `item` names it for review and reports (`slot:phone`). `text` is this item's wording, `guide` the rule's prompt,
+    sent once per call. `isolate`: never beside another rule's questions. `samples`: how many votes. `code` decides
+    first, with no model, or returns None; an expected value lives in this closure and so cannot reach a prompt.
+    """
+
+    item: str
+    form: type[F]
+    text: str
+    guide: str = ""
+    view: View = DIALOG
+    isolate: bool = False
+    samples: int = 1
+    code: Callable[[Dialog], F | None] | None = field(default=None, compare=False)
+
+    @cached_property
+    def key(self) -> str:
+        view = (self.view.first, self.view.last, self.view.agent)
+        return hashlib.sha256(canonical([schema(self.form), self.guide, self.text, view])).hexdigest()
+
+
+class Similarity(NamedTuple):
+    """How alike two texts are in meaning."""
+
+    a: str
+    b: str
+
+    @property
+    def key(self) -> str:
+        return hashlib.sha256(canonical(["similarity", self.a, self.b])).hexdigest()
+
+
+class Ranking(NamedTuple):
+    """Which of the candidates, each described by a few texts, a text is about."""
+
+    text: str
+    candidates: tuple[tuple[str, tuple[str, ...]], ...]
+
+    @property
+    def key(self) -> str:
+        return hashlib.sha256(canonical(["ranking", self.text, self.candidates])).hexdigest()
+
+
+class Moderation(NamedTuple):
+    """Whether a text breaks the moderation model's policy."""
+
+    text: str
+
+    @property
+    def key(self) -> str:
+        return hashlib.sha256(canonical(["moderation", self.text])).hexdigest()
+
+
+class Likeness(NamedTuple):
+    """`score` in 0..1. A local scorer settles only passing: it answers only at or above its own measured `bar`, which
+    then stands in place of the rule's threshold."""
+
+    score: float
+    scorer: str
+    bar: float | None = None
+
+
+class Flags(NamedTuple):
+    """The categories a moderation model found in a text; none: the text is fine."""
+
+    categories: tuple[str, ...]
+
+
+class Ranked(NamedTuple):
+    """The candidate that a text is about, by a clear margin to the next."""
+
+    best: str
+    scorer: str
+
+
+Ask: TypeAlias = Question[Any] | Similarity | Ranking | Moderation
+
+
+@dataclass(frozen=True, slots=True)
+class Judged(Generic[V]):
+    """An answer. `by` says whose: `code`, `encoder:<name>`, `model:<id>` or `person:<id>`.
+
+    `calls` are the ids of the model calls it came from; usage is counted on calls, never here. `dropped` tells of list
+    items that could not be verified. `turns_seen` are the first and last turn shown to the judge, when not all.
+    `votes` are the ballots as (ballot, count), most first, when several samples were taken.
+    """
+
+    value: V
+    by: str
+    calls: tuple[str, ...] = ()
+    dropped: tuple[str, ...] = ()
+    turns_seen: tuple[tuple[int, int], ...] | None = None
+    votes: tuple[tuple[str, int], ...] = ()
+    repaired: bool = False
+
+
+class Unscored(NamedTuple):
+    """Not measured, and why. `calls` as in Judged."""
+
+    cause: Cause
+    detail: str = ""
+    calls: tuple[str, ...] = ()
+
+
+class Answers:
+    """What is known about a dialog, looked up by the question itself."""
+
+    def __init__(self, known: Mapping[str, "Judged[Any] | Unscored"] | None = None) -> None:
+        self._known: dict[str, Judged[Any] | Unscored] = dict(known or {})
+
+    @overload
+    def get(self, ask: Question[F]) -> Judged[F] | Unscored | None: ...
+    @overload
+    def get(self, ask: Similarity) -> Judged[Likeness] | Unscored | None: ...
+    @overload
+    def get(self, ask: Ranking) -> Judged[Ranked] | Unscored | None: ...
+    @overload
+    def get(self, ask: Moderation) -> Judged[Flags] | Unscored | None: ...
+    def get(self, ask: Ask) -> Judged[Any] | Unscored | None:
+        """The answer, or None when the question was not put yet."""
+        return self._known.get(ask.key)
+
+    @overload
+    def __getitem__(self, ask: Question[F]) -> Judged[F] | Unscored: ...
+    @overload
+    def __getitem__(self, ask: Similarity) -> Judged[Likeness] | Unscored: ...
+    @overload
+    def __getitem__(self, ask: Ranking) -> Judged[Ranked] | Unscored: ...
+    @overload
+    def __getitem__(self, ask: Moderation) -> Judged[Flags] | Unscored: ...
+    def __getitem__(self, ask: Ask) -> Judged[Any] | Unscored:
+        return self._known[ask.key]
+
+    def __contains__(self, ask: Ask) -> bool:
+        return ask.key in self._known
+
+    def __iter__(self) -> Iterator[tuple[str, "Judged[Any] | Unscored"]]:
+        return iter(self._known.items())
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def add(self, more: Mapping[str, "Judged[Any] | Unscored"]) -> None:
+        self._known.update(more)

@@ -1,0 +1,129 @@
+"""The one registry of plug-ins: rules, channels and models.
+
+Built-ins are the modules of a `builtin` package, third parties come by entry points. A plug-in's name is its module's
+stem or its entry point's name; it is loaded on first use, and its class must have been marked by the kind's `register`
+decorator under that name. What is broken or doubled is kept as a problem, quoted by `doctor` and by every "unknown"
+error.
+"""
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Iterable
+from difflib import get_close_matches
+from functools import cached_property
+from importlib.metadata import EntryPoint, entry_points
+from typing import Generic, NamedTuple, TypeVar
+
+from agenteval.domain.errors import ConfigError
+
+T = TypeVar("T")
+C = TypeVar("C", bound=type)
+
+
+class Problem(NamedTuple):
+    """A plug-in that cannot be used: its name, where it comes from, and why."""
+
+    name: str
+    origin: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.origin}): {self.message}"
+
+
+class Registry(Generic[T]):
+    """All plug-ins of one kind ("rules"), whose classes derive from `base` and have the class attribute `name`."""
+
+    def __init__(
+        self,
+        kind: str,
+        base: type[T],
+        *,
+        found: Callable[[str], Iterable[EntryPoint]] = lambda group: entry_points(group=group),
+    ) -> None:
+        self.kind = kind
+        self.base = base
+        self._found = found
+        self._loaded: dict[str, type[T]] = {}
+        self._broken: dict[str, Problem] = {}
+
+    def register(self, cls: C) -> C:
+        """Mark a class as a plug-in of this kind."""
+        cls.__agenteval_plugin__ = self.kind
+        return cls
+
+    @cached_property
+    def _sources(self) -> dict[str, EntryPoint]:
+        package = importlib.import_module(f"agenteval.{self.kind}.builtin")
+        group = f"agenteval.{self.kind}"
+        sources = {
+            name: EntryPoint(name, f"{package.__name__}.{name}", group)
+            for _, name, _ in pkgutil.iter_modules(package.__path__)
+            if not name.startswith("_")
+        }
+        for entry in self._found(group):
+            if entry.name in sources:
+                taken = sources[entry.name]
+                self._broken[f"{entry.name}#{entry.value}"] = Problem(
+                    entry.name, entry.value, f"the name is taken by {taken.value}"
+                )
+            else:
+                sources[entry.name] = entry
+        return sources
+
+    @property
+    def names(self) -> list[str]:
+        """Every name that can be asked for, sorted; loading one may still show a problem."""
+        return sorted(self._sources)
+
+    def get(self, name: str) -> type[T]:
+        """The plug-in's class. Raises ConfigError when unknown or broken, naming what is near and what is broken."""
+        if name not in self._loaded:
+            self._loaded[name] = self._load(name)
+        return self._loaded[name]
+
+    def all(self) -> list[type[T]]:
+        """Every plug-in that works."""
+        usable = []
+        for name in self.names:
+            try:
+                usable.append(self.get(name))
+            except ConfigError:
+                continue  # kept in `problems`
+        return usable
+
+    @property
+    def problems(self) -> list[Problem]:
+        """What is broken or doubled, after loading everything."""
+        self.all()
+        return sorted(self._broken.values())
+
+    def _load(self, name: str) -> type[T]:
+        source = self._sources.get(name)
+        if source is None:
+            raise ConfigError(f"unknown {self.kind[:-1]} {name!r}", fix=self._advice(name))
+        try:
+            return self._marked_class(name, source)
+        except Exception as error:
+            self._broken[name] = Problem(name, source.value, f"{type(error).__name__}: {error}")
+            raise ConfigError(f"{self.kind[:-1]} {name!r} cannot be loaded", fix=str(self._broken[name])) from error
+
+    def _marked_class(self, name: str, source: EntryPoint) -> type[T]:
+        loaded = source.load()
+        found = [loaded] if isinstance(loaded, type) else list(vars(loaded).values())
+        for cls in found:
+            if (
+                isinstance(cls, type)
+                and issubclass(cls, self.base)
+                and vars(cls).get("__agenteval_plugin__") == self.kind
+                and getattr(cls, "name", None) == name
+            ):
+                return cls
+        raise ConfigError(f"no class named {name!r} marked by @register_{self.kind[:-1]} in {source.value}")
+
+    def _advice(self, name: str) -> str:
+        near = get_close_matches(name, self.names, n=1)
+        advice = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(self.names)}"
+        if self._broken:
+            advice += f"; broken plug-ins: {'; '.join(map(str, self._broken.values()))}"
+        return advice

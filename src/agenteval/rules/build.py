@@ -1,0 +1,123 @@
+"""From a scenario's rule specifications to rules: parameters checked, expectations made explicit, labels unique."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from functools import cache
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from agenteval.domain.errors import ConfigError, InputError
+from agenteval.domain.scenario import Case, Expectation, Layer, RuleSpec
+from agenteval.rules import RULES, EvalRule
+
+
+@dataclass(frozen=True, slots=True)
+class BoundRule:
+    """A rule in its place in a case: what the scenario decides about it."""
+
+    rule: EvalRule
+    spec: RuleSpec
+    label: str
+    layer: Layer | None
+    hard: bool
+    implicit: bool = False
+
+
+def bind(case: Case, where: str = "") -> tuple[BoundRule, ...]:
+    """All rules of a case, the explicit ones first. Raises InputError listing every rule that cannot be built, by its
+    JSON pointer below `where`."""
+    bound: list[BoundRule] = []
+    problems: list[InputError] = []
+    taken: set[str] = set()
+    specs = [(f"{where}/eval_rules/{i}", spec, False) for i, spec in enumerate(case.eval_rules)]
+    specs += [(f"{where}/expectation/{name}", spec, True) for name, spec in implicit(case.expectation)]
+    for pointer, spec, is_implicit in specs:
+        try:
+            rule = build(spec, pointer)
+        except InputError as error:
+            problems.extend(error.problems or [error])
+            continue
+        if spec.label and spec.label in taken:
+            problems.append(
+                InputError(f"label {spec.label!r} is used twice", where=pointer, fix="labels are unique in a case")
+            )
+        label = _unique(spec.label or spec.type, taken)
+        taken.add(label)
+        bound.append(
+            BoundRule(
+                rule=rule,
+                spec=spec,
+                label=label,
+                layer=_layer(rule, spec),
+                hard=is_implicit or (rule.hard if spec.hard is None else spec.hard),
+                implicit=is_implicit,
+            )
+        )
+    if problems:
+        raise InputError.all(problems)
+    return tuple(bound)
+
+
+def build(spec: RuleSpec, where: str = "") -> EvalRule:
+    """One rule from its specification. Raises InputError naming each bad parameter by its JSON pointer."""
+    try:
+        rule = RULES.get(spec.type)
+    except ConfigError as error:
+        raise InputError(error.message, where=f"{where}/type", fix=error.fix) from error
+    try:
+        return _adapter(rule).validate_python(spec.params)
+    except ValidationError as error:
+        raise InputError.all([_problem(fault, f"{where}/params") for fault in error.errors()]) from error
+
+
+def parameters_schema(rule: type[EvalRule]) -> dict[str, Any]:
+    """The JSON Schema of a rule's parameters, for validation, reference pages and editor forms."""
+    return _adapter(rule).json_schema()
+
+
+def implicit(expectation: Expectation | None) -> list[tuple[str, RuleSpec]]:
+    """The rules that a case's plain expectations stand for, by the field they come from."""
+    if expectation is None:
+        return []
+    as_rule = {
+        "keywords_all": ("keyword_match", "all_of"),
+        "keywords_any": ("keyword_match", "any_of"),
+        "keywords_none": ("keyword_match", "none_of"),
+        "max_latency_ms": ("response_time", "threshold_ms"),
+        "json_schema": ("json_schema", "schema"),
+        "reference": ("semantic_similarity", "reference"),
+    }
+    return [
+        (f.name, RuleSpec(type=as_rule[f.name][0], params={as_rule[f.name][1]: value}, label=f"expectation.{f.name}"))
+        for f in fields(expectation)
+        if (value := getattr(expectation, f.name)) is not None
+    ]
+
+
+@cache
+def _adapter(rule: type[EvalRule]) -> TypeAdapter[EvalRule]:
+    return TypeAdapter(rule)
+
+
+def _layer(rule: EvalRule, spec: RuleSpec) -> Layer | None:
+    layer = rule.layer if spec.layer is None else spec.layer
+    return None if layer is Layer.NONE else layer
+
+
+def _unique(label: str, taken: set[str]) -> str:
+    candidate, n = label, 1
+    while candidate in taken:
+        n += 1
+        candidate = f"{label}-{n}"
+    return candidate
+
+
+def _problem(fault: Mapping[str, Any], where: str) -> InputError:
+    message = str(fault["msg"]).removeprefix("Value error, ")
+    place = "".join(f"/{part}" for part in fault["loc"])
+    if fault["type"] == "unexpected_keyword_argument":
+        message = "unknown parameter"
+    elif fault["type"] in {"missing", "missing_argument"}:
+        message = "this parameter is required"
+    return InputError(message, where=f"{where}{place}")

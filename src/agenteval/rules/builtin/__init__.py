@@ -1,0 +1,1 @@
+"""The nine rules, one file each, with its prompt beside it where it asks a judge."""
