@@ -1,5 +1,5 @@
-"""Rules judge a dialog. A rule is two pure functions: `ask` returns questions as data, `evaluate` turns the answers into
-a result. It never calls a model, and it never raises for what an agent said.
+"""Rules judge a dialog. A rule is two pure functions: `ask` returns questions as data, `evaluate` turns the answers
+into a result. It never calls a model, and it never raises for what an agent said.
 
 A rule is a frozen dataclass whose fields are its parameters. `@register_rule` marks it; built-ins are found in
 `agenteval.rules.builtin`, third parties by the entry point group `agenteval.rules`.

@@ -39,9 +39,7 @@ def bind(case: Case, where: str = "") -> tuple[BoundRule, ...]:
             problems.extend(error.problems or [error])
             continue
         if spec.label and spec.label in taken:
-            problems.append(
-                InputError(f"label {spec.label!r} is used twice", where=pointer, fix="labels are unique in a case")
-            )
+            problems.append(InputError(f"label {spec.label!r} is used twice in this case", where=f"{pointer}/label"))
         label = _unique(spec.label or spec.type, taken)
         taken.add(label)
         bound.append(
@@ -96,7 +94,7 @@ def implicit(expectation: Expectation | None) -> list[tuple[str, RuleSpec]]:
 
 
 @cache
-def _adapter(rule: type[EvalRule]) -> TypeAdapter[EvalRule]:
+def _adapter(rule: Any) -> TypeAdapter[EvalRule]:
     return TypeAdapter(rule)
 
 
