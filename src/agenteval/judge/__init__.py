@@ -1,0 +1,1 @@
+"""Judges: questions in, verified verdicts out."""

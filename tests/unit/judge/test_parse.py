@@ -1,0 +1,117 @@
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agenteval.domain.errors import UnparsableAnswer
+from agenteval.judge.parse import MAX_CHARS, parse
+
+CASES: list[dict[str, Any]] = yaml.safe_load(
+    (Path(__file__).parents[2] / "cases" / "judge_text.yaml").read_text(encoding="utf-8")
+)
+KEYS = ("q1", "q2", "q3")
+
+
+@pytest.mark.parametrize("case", [pytest.param(case, id=case["id"]) for case in CASES])
+def test_faulty_answer(case: dict[str, Any]) -> None:
+    text = case["text"] and case["text"] * case.get("repeat", 1)
+    expect = case["expect"]
+    if "error" in expect:
+        with pytest.raises(UnparsableAnswer) as caught:
+            parse(text, case["keys"], finish_reason=case.get("finish_reason"))
+        assert expect["error"] in caught.value.message
+        assert "\n" not in caught.value.message
+    else:
+        parsed = parse(text, case["keys"], finish_reason=case.get("finish_reason"))
+        assert parsed == (expect["data"], expect.get("repaired", False))
+
+
+def test_case_ids_are_unique() -> None:
+    assert len({case["id"] for case in CASES}) == len(CASES)
+
+
+# What storage cannot hold is replaced, so it does not come back as it went in.
+storable = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=20)
+json_values = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(10**17), 10**18)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | storable,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(storable, inner, max_size=3),
+    max_leaves=8,
+)
+verdicts = st.dictionaries(st.sampled_from(KEYS), json_values, min_size=1)
+prose = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="{}｛｝[]<>"), max_size=30)
+
+
+@given(verdicts, st.booleans(), prose, prose)
+def test_what_was_dumped_comes_back(verdict: dict[str, object], ascii_only: bool, before: str, after: str) -> None:
+    dumped = json.dumps(verdict, ensure_ascii=ascii_only)
+    draft = json.dumps(dict.fromkeys(KEYS, "draft"))
+    for text in (
+        dumped,
+        f"```json\n{dumped}\n```",
+        f"<think>{before}{draft}</think>\n{dumped}",
+        f"<think>{before}{draft}</think>```\n{dumped}```",
+        f"{before}</think>{dumped}",
+        f"{before}{dumped}{after}",
+    ):
+        assert parse(text, KEYS) == (verdict, False)
+
+
+@given(verdicts, prose)
+def test_a_wrapped_verdict_comes_back_repaired(verdict: dict[str, object], name: str) -> None:
+    dumped = json.dumps(verdict)
+    for text in (f"[{dumped}]", json.dumps(dumped), json.dumps({"name": name, "arguments": verdict})):
+        assert parse(text, KEYS) == (verdict, True)
+
+
+@given(verdicts, verdicts, prose)
+def test_two_verdicts_are_none(one: dict[str, object], other: dict[str, object], between: str) -> None:
+    with pytest.raises(UnparsableAnswer, match="2 JSON objects"):
+        parse(f"{json.dumps(one)}{between}{json.dumps(other)}", KEYS)
+
+
+@given(verdicts, st.data())
+def test_a_cut_answer_is_never_completed(verdict: dict[str, object], data: st.DataObject) -> None:
+    dumped = json.dumps(verdict)
+    cut = dumped[: data.draw(st.integers(0, len(dumped) - 1))]
+    with pytest.raises(UnparsableAnswer, match="length limit"):
+        parse(cut, KEYS, finish_reason="length")
+    with pytest.raises(UnparsableAnswer):
+        parse(cut, KEYS)
+
+
+WORDS = r""""q1" 'q1' q1 met NaN 1e9 True null // /* */ <think> </think> ```json \u0000 \ud83d 否"""
+PIECES = [*"{}[]:,\"'“”‘’｛｝［］：，\\/*#`\0 \n\ud83d\ufeff", *WORDS.split()]
+
+
+@given(
+    st.lists(st.sampled_from(PIECES) | st.text(max_size=3), max_size=40).map("".join), st.sampled_from([None, "length"])
+)
+def test_any_text_gives_storable_data_or_one_error(text: str, finish_reason: str | None) -> None:
+    try:
+        data = parse(text, ["q1"], finish_reason=finish_reason).data
+    except UnparsableAnswer:
+        return
+    assert list(data) == ["q1"]
+    json.dumps(data, ensure_ascii=False, allow_nan=False).encode()
+
+
+HOSTILE = """{ ｛ {" {' {"a": {"a":1} {'a':1} {a:1} {a {// {/* {a:/* /* [ [" <think> <think></think> " ' “ \\ "\\ ``` 9
+    {"a":"{ {'a',' {'q1':{}, {'a':[["""
+
+
+@pytest.mark.parametrize("piece", [*HOSTILE.split(), "{ ", "{a ", '{"a":"\n'])
+def test_hostile_answers_are_refused_fast(piece: str) -> None:
+    for text in (piece, '{"q1":' + piece, "{'q1':" + piece, '{"q1":"' + piece):
+        started = time.process_time()
+        with pytest.raises(UnparsableAnswer):
+            parse((text + piece * MAX_CHARS)[:MAX_CHARS], ["q1"])
+        assert time.process_time() - started < 1
