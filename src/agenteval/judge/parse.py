@@ -175,8 +175,8 @@ def _objects(text: str) -> Iterator[tuple[object, bool]]:
     raise UnparsableAnswer("the answer has too many JSON objects")
 
 
-# Comments, and strings in other quotes than "...", hold no brace: marks that the agent wrote, quoted before and after the
-# verdict, would otherwise turn the verdict into a comment or a string.
+# Comments, and strings in other quotes than "...", hold no brace: marks that the agent wrote, quoted before and after
+# the verdict, would otherwise turn the verdict into a comment or a string.
 _OTHER_STRINGS = "|".join(rf"{a}[^{b}\\{{｛]*+(?:\\.[^{b}\\{{｛]*+)*+{b}" for a, b in ("''", "“”", "‘’"))
 _TOKEN = re.compile(
     rf"""(?P<space>\s++|//[^\n{{｛]*+|/\*[^*{{｛]*+\*/)
