@@ -1,0 +1,328 @@
+"""The one place for the forms of a text: what counts as equal, as empty, as said, as denied, as promised.
+
+Two forms compare texts: `fold` for rules and `quote_form` for evidence. Neither unifies traditional and simplified
+Chinese. All functions are pure and linear in the length of the text, for hostile texts too.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from functools import cache, lru_cache
+from itertools import compress, pairwise
+from typing import Literal, NamedTuple
+
+# ---- forms -----------------------------------------------------------------------------------------------------------
+
+_STREAM_SAFE = 30
+_ZERO_WIDTH = "\u200b\u200c\u200d\u2060\ufeff"
+_GAP = rf"\s{_ZERO_WIDTH}"
+
+_PUNCTUATION = [
+    (mark, plain)
+    for marks, plain in (
+        ("“”„‟«»「」『』〝〞〟", '"'),
+        ("‘’‚‛′", "'"),
+        ("。｡", "."),
+        ("、", ","),
+        ("‐‒–—―−─", "-"),
+        ("〜∼", "~"),
+        ("《〈", "<"),
+        ("》〉", ">"),
+        ("【〔〖", "["),
+        ("】〕〗", "]"),
+    )
+    for mark in marks
+]
+
+
+def fold(text: str) -> str:
+    """The form in which rules compare: zero-width characters removed, then NFKC, casefold, NFKC. Idempotent.
+
+    Of a run of combining marks the first 30 count (Unicode's stream-safe limit): normalising is quadratic in a run.
+    """
+    if text.isascii():
+        return text.lower()
+    for mark in _ZERO_WIDTH:
+        text = text.replace(mark, "")
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", _stream_safe(text)).casefold())
+    return _stream_safe(folded)
+
+
+def quote_form(text: str) -> str:
+    """The form in which evidence is compared: `fold` without whitespace, with punctuation in ASCII. Idempotent."""
+    folded = fold("".join(text.split()))
+    if folded.isascii():
+        return folded
+    for mark, plain in _PUNCTUATION:
+        folded = folded.replace(mark, plain)
+    # NFKC writes some marks as a space and a combining mark; without the space that mark joins the letter before it.
+    return unicodedata.normalize("NFKC", _stream_safe("".join(folded.split())))
+
+
+def quote_form_map(text: str) -> tuple[str, tuple[int, ...]]:
+    """`quote_form(text)`, and for each of its characters the index in `text` where the piece it comes from begins.
+
+    A piece is a character with what may combine with it: "ﬁ", "㎞", "ß" or a letter with its accents is one piece, so
+    two characters of the form may share an index.
+    """
+    forms: list[str] = []
+    origins: list[int] = []
+    for piece in _pieces().finditer(text):
+        if piece.lastgroup == "plain":
+            forms.append(piece.group().replace(" ", "").lower())
+            origins.extend(compress(range(*piece.span()), map(str.strip, piece.group())))
+        else:
+            form = _piece_form(piece.group())
+            forms.append(form)
+            origins.extend([piece.start()] * len(form))
+    return "".join(forms), tuple(origins)
+
+
+def occurrences(quote: str, text: str) -> Iterator[tuple[int, int]]:
+    """Every span `(start, end)` of `text` that has the `quote_form` of `quote` and cuts no word and no number."""
+    sought = quote_form(quote)
+    if not sought or sought not in quote_form(text):
+        return
+    form, origins = quote_form_map(text)
+    for at in _finds(sought, form):
+        after = at + len(sought)
+        if (at and origins[at - 1] == origins[at]) or (after < len(form) and origins[after] == origins[after - 1]):
+            continue  # inside a piece: "f" of "ﬁ"
+        end = origins[after] if after < len(form) else len(text)
+        while text[end - 1] in _ZERO_WIDTH or text[end - 1].isspace():
+            end -= 1
+        if not cuts_word(text, origins[at], end):
+            yield origins[at], end
+
+
+def exact_occurrences(quote: str, text: str) -> Iterator[tuple[int, int]]:
+    """Every span of `text` that is `quote` character by character, and which cuts no word and no number."""
+    for start in _finds(quote, text):
+        end = start + len(quote)
+        if not cuts_word(text, start, end):
+            yield start, end
+
+
+def cuts_word(text: str, start: int, end: int) -> bool:
+    """Whether the span begins or ends inside a number ("138" in "13800138000", "1" in "1.5"), a word ("rain" in
+    "train") or an accented letter. Scripts written without spaces have no word boundaries."""
+    if start >= end:
+        return False
+    if end < len(text) and unicodedata.combining(text[end]):
+        return True
+    return _joined(text, start) or _joined(text, end)
+
+
+def _joined(text: str, at: int) -> bool:
+    if not 0 < at < len(text):
+        return False
+    left, right = text[at - 1], text[at]
+    if is_word_character(left) and is_word_character(right):
+        return True
+    around = text[max(0, at - 2) : at + 2]
+    return bool(_DECIMAL.search(around))
+
+
+_DECIMAL = re.compile(r"\d[.,．，]\d")
+_SPACELESS = re.compile(
+    r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u30ff\u31f0-\u31ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]"
+)
+
+
+def is_word_character(character: str) -> bool:
+    """A digit, or a letter of a script that separates its words by spaces."""
+    return character.isalnum() and not _SPACELESS.match(character)
+
+
+def _finds(sought: str, text: str) -> Iterator[int]:
+    at = text.find(sought)
+    while at >= 0:
+        yield at
+        at = text.find(sought, at + 1)
+
+
+def _stream_safe(text: str) -> str:
+    return _mark_runs().sub(lambda run: _leading_marks(run.group()), text)
+
+
+def _leading_marks(run: str) -> str:
+    kept: list[str] = []
+    marks = 0
+    for character in run:
+        marks = marks + 1 if unicodedata.combining(character) else 0
+        if marks <= _STREAM_SAFE:
+            kept.append(character)
+    return "".join(kept)
+
+
+@cache
+def _marks() -> str:
+    """The inside of a regex class: all that may combine with the character before it once whitespace is gone.
+
+    Beyond the basic plane two coarse ranges (historic scripts, no emoji): `re` tests many ranges there one by one.
+    """
+    marks = "".join(chr(c) for c in range(0x300, 0x10000) if unicodedata.category(chr(c))[0] == "M")
+    jamo = "\u1160-\u11ff\u3131-\u318e\uffa0-\uffdc"
+    voiced = "\uff9e\uff9f"
+    spacing = (
+        "\xa8\xaf\xb4\xb8\u02d8-\u02dd\u037a\u0384\u0385\u1fbd\u1fbf-\u1fc1\u1fcd-\u1fcf\u1fdd-\u1fdf\u1fed\u1fee\u1ffd\u1ffe"
+        "\u2017\u203e\u309b\u309c\ufc5e-\ufc63\ufe49-\ufe4c\ufe70-\ufe7e\uffe3"
+    )
+    return marks + jamo + voiced + spacing + "\U000101fd-\U0001d244\U0001da00-\U0001e94a\U000e0100-\U000e01ef"
+
+
+@cache
+def _mark_runs() -> re.Pattern[str]:
+    mark = f"[{_marks()}]"
+    return re.compile(f"{mark}{mark}{{{_STREAM_SAFE},}}")  # a class comes first: `re` looks for it at C speed
+
+
+@cache
+def _pieces() -> re.Pattern[str]:
+    joined = f"[{_GAP}]*[{_marks()}]"
+    plain = r"[!-~\u3400-\u4dbf\u4e00-\u9fff]+"
+    return re.compile(rf"(?P<plain>{plain}(?: {plain})*(?!{joined}))|(?P<composed>[^{_GAP}](?:{joined})*)")
+
+
+_piece_form = lru_cache(maxsize=4096)(quote_form)
+
+
+# ---- edges -----------------------------------------------------------------------------------------------------------
+
+_BLANK = re.compile(f"[{_GAP}]*")
+_IDEOGRAPH = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
+_LOWERCASE_WORD = re.compile(r"(?<![A-Za-z])[a-z]+")
+# Controls but tab and line feed, format characters (bidi, zero-width, tags), fillers, line separators, lone surrogates.
+_INVISIBLE = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
+    "\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb\ud800-\udfff\U000e0000-\U000e0fff]|\r(?!\n)"
+)
+
+
+def is_blank(text: str) -> bool:
+    """Whether nothing is said: whitespace and zero-width characters only. Punctuation and emoji say something."""
+    return _BLANK.fullmatch(text) is not None
+
+
+def clean(text: str) -> str:
+    """The text as storage and JSON can hold it: no NUL, lone surrogates as U+FFFD (a pair becomes its character)."""
+    text = text.replace("\0", "")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text
+
+
+def language(text: str) -> Literal["zh", "en"]:
+    """The language that carries the text. Capitalised Latin words count for neither: they are names in both."""
+    ideographs = sum(1 for _ in _IDEOGRAPH.finditer(text))
+    words = sum(1 for _ in _LOWERCASE_WORD.finditer(text))
+    return "zh" if ideographs > 2 * words else "en"
+
+
+def visible(text: str) -> str:
+    r"""The text for terminals and reports: control, bidi and zero-width characters as `\uXXXX`, but tab and newline."""
+    return _INVISIBLE.sub(lambda m: f"\\u{ord(m.group()):04x}", text)
+
+
+# ---- clauses: what is denied, promised, asked ------------------------------------------------------------------------
+
+_SENTENCE_END = r"""[。！？!?\n；;]+["'”’」』)）]*|\.(?=\s|$|["'”’)])["'”’)]*"""
+_COMMA = r"，|,(?!\d)|：|:(?=\s)|——+|\s[-–—]+(?=\s)"
+_BORDER = re.compile(
+    rf"""(?:{_SENTENCE_END}|{_COMMA})\s*"""
+    r"""|(?=(?<![不非])但(?!愿)|不过|可是|然而|所以|因此|于是)"""
+    r"""|(?=\b(?:but|however|although|though|because|(?:and|so)\s+(?:i|we|you|your|it)\b)\b)""",
+    re.IGNORECASE,
+)
+
+
+def clauses(text: str) -> list[tuple[int, int]]:
+    """Spans of the clauses, one after the other, together the whole text; each keeps the punctuation that ends it."""
+    borders = [0, *(m.end() for m in _BORDER.finditer(text)), len(text)]
+    return [(start, end) for start, end in pairwise(borders) if start < end]
+
+
+# The false friends come first, so that their 不, 没, "no" are consumed before they can be read as a negation.
+NEGATION = re.compile(
+    r"不客气|没问题|没关系|没事|不好意思|不要紧|不过|不仅|不但|不只|不光|不止|不久|不少|不错|不同|不管|不论|无论|不断|不妨|不锈钢|不得不"
+    r"|差不多|要不要|是不是|能不能|会不会|可不可以|需不需要|想不想|有没有|好不好|对不对|行不行|(?:不|别|没有?)(?:用|要|必)?(?:担心|忘)|(?:不|别)(?:用|要)?着急"
+    r"|无比|无限|无线|无锡|无障碍|无微不至|非常|非洲|除非|是非|莫非|未来|未婚|特别|分别|区别|级别|性别|个别|告别|识别|差别|类别|辨别|派别|别墅|别人|别的|别致"
+    r"|\b(?:not\s+(?:only|just|to\s+mention)|no\s+(?:problem|worries|doubt|matter|later\s+than|\d+)|(?:do\s+not|don['’]?t)\s+(?:worry|hesitate|forget))\b"
+    r"|(?P<negation>[不未无非别]|没有?|失败"
+    r"|\b(?:not|no|never|cannot|unable|without|neither|nor|fail(?:s|ed|ure)?|unsuccessful(?:ly)?)\b|n['’]t\b|\b(?:can|don|won|didn|couldn|isn|wasn)t\b)",
+    re.IGNORECASE,
+)
+_NEGATED_AFTER = re.compile(
+    r"失败|[不没未](?:能|有)?(?:成功|成(?!为)|了\b|上)|[不没]了(?![解])"
+    r"|\b(?:failed|fails|unsuccessful|cannot|can['’]t|unable)\b|\b(?:is|was|are|were|has|have|had|could|can|did|does|do|will|would)(?:\s+not\b|n['’]t\b)",
+    re.IGNORECASE,
+)
+_SUBORDINATE = re.compile(
+    r"\b(?:that|which|who|since|as|if|when|while|unless|until)\b|因为|由于|如果|如需|若", re.IGNORECASE
+)
+_PROMISE = re.compile(
+    r"会[员议话场所展面见计客合晤诊徽费长籍]|机会|大会|晚会|聚会|宴会|社会|协会|约会|误会|开会|音乐会|演唱会|运动会|委员会|发布会|奥运会|博览会|学会|体会|国会|工会|商会"
+    r"|(?:已经?|成功|刚刚?|并)将|将军|将近|麻将|若干|如何"
+    r"|(?P<promise>[会将]|马上|稍后|立即|立刻|即将|正在|尽快|随后|这就|准备|打算|待会|让我|我来"
+    r"|如果|如需|如要|若|要是|假如|假设|一旦"
+    r"|\b(?:will|shall|gonna|going\s+to|about\s+to|let\s+(?:me|us)|let['’]s|try(?:ing)?\s+to|if|once|as\s+soon\s+as)\b|['’]ll\b)",
+    re.IGNORECASE,
+)
+_ASKED_BEFORE = re.compile(
+    r"是否|要不要|是不是|能不能|可不可以|需不需要|会不会|想不想|有没有|请问|\bwhether\b"
+    r"|^\W*(?:(?:and|or|so|please|ok(?:ay)?|sure|great|then)\W+)*(?:would|do|does|did|can|could|should|shall|may|might|is|are|am|was|were|have|has|had|will)"
+    r"\s+(?:you|i|we|it|they|he|she|there|this|that|the|your|my|our)\b"
+    r"|^\W*(?:what|when|where|which|who|how|why)\b",
+    re.IGNORECASE,
+)
+_QUESTION_END = re.compile(r"""[?？]\W*$|[吗么][。.，,；;!！\s]*$""")
+_TAG_QUESTION = re.compile(
+    r"\s*(?:对吗|对吧|是吗|是吧|好吗|可以吗|行吗|对不对|好不好|是不是|(?:is\s+that\s+)?(?:right|correct|ok(?:ay)?))\s*[?？]",
+    re.IGNORECASE,
+)
+_REACH = 160  # characters on each side of a word that may belong to its clause; keeps each question constant in time
+
+
+def is_negated(text: str, start: int) -> bool:
+    """Whether the words at `start` stand in a clause that denies them: "无法预订", "was not booked", "预订失败"."""
+    clause = _clause_around(text, start)
+    if _holds(NEGATION, "negation", clause.before):
+        return True
+    after = _SUBORDINATE.split(clause.after, maxsplit=1)[0]
+    return _NEGATED_AFTER.search(after) is not None
+
+
+def is_promised(text: str, start: int) -> bool:
+    """Whether the words at `start` stand in a clause that only announces them or makes them a condition:
+    "我将为您预订", "let me book", "如需取消"."""
+    return _holds(_PROMISE, "promise", _clause_around(text, start).before)
+
+
+def is_asked(text: str, start: int) -> bool:
+    """Whether the words at `start` stand in a question, direct or indirect: "是否已预订", "已预订，对吗？"."""
+    clause = _clause_around(text, start)
+    if _ASKED_BEFORE.search(clause.before) or _QUESTION_END.search(clause.after):
+        return True
+    return _TAG_QUESTION.match(clause.following) is not None
+
+
+class _Clause(NamedTuple):
+    before: str  # of the clause, up to the place in question
+    after: str  # of the clause, from there on
+    following: str  # what comes after the clause
+
+
+def _clause_around(text: str, start: int) -> _Clause:
+    offset = max(0, start - _REACH)
+    window = text[offset : start + _REACH]
+    at = start - offset
+    begin, end = next(((b, e) for b, e in clauses(window) if b <= at < e), (at, at))
+    return _Clause(window[begin:at], window[at:end], window[end:])
+
+
+def _holds(pattern: re.Pattern[str], group: str, before: str) -> bool:
+    """Whether a word of `group` governs what follows `before`. A later "已" (done) takes over ("不满意的订单已取消"),
+    unless the word denies just that ("没有已预订的")."""
+    return any(m[group] and before.find("已", m.end() + 1) < 0 for m in pattern.finditer(before))
