@@ -1,0 +1,1 @@
+"""Everything outbound over HTTP: pooled sessions, one guard for destinations, limits, redaction, the system clock."""
