@@ -9,9 +9,9 @@ import types
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from enum import StrEnum
-from functools import cache
-from typing import Annotated, Any, ClassVar, Self, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, ClassVar, Self, Union, get_args, get_origin, get_type_hints
 
+from agenteval.domain.caching import per_class
 from agenteval.domain.evidence import Match, Span, Speaker
 from agenteval.domain.json_value import Json
 
@@ -62,16 +62,16 @@ class Form:
         return parts[0] if len(parts) == 1 else None
 
 
-class FormError(ValueError):
-    """A value that does not fit its form. `path` leads to it: `("items", 2, "quote")`."""
-
-    def __init__(self, path: tuple[str | int, ...], message: str) -> None:
-        super().__init__(f"{'.'.join(map(str, path))}: {message}" if path else message)
-        self.path = path
-        self.message = message
-
-
 Path = tuple[str | int, ...]
+
+
+class FormError(ValueError):
+    """A value that does not fit its form. `path` leads to it: `("items", 2, "quote")`. `evidence`: a quote that is not
+    where it is said to be."""
+
+    def __init__(self, path: Path, message: str, *, evidence: bool = False) -> None:
+        super().__init__(f"{'.'.join(map(str, path))}: {message}" if path else message)
+        self.evidence = evidence
 
 
 class Reader:
@@ -80,7 +80,7 @@ class Reader:
 
     def choice(self, kind: type[StrEnum], raw: object, path: Path) -> StrEnum:
         try:
-            return kind(raw)
+            return kind(str(raw))
         except ValueError:
             raise FormError(path, f"must be one of {', '.join(kind)}, not {raw!r}") from None
 
@@ -131,15 +131,7 @@ def dump(value: object) -> Json:
             return value  # type: ignore[return-value]
 
 
-R = TypeVar("R")
-
-
-def _per_form(build: Callable[["type[Form]"], R]) -> Callable[["type[Form]"], R]:
-    """Compiled once per form, not per answer."""
-    return cast("Callable[[type[Form]], R]", cache(build))
-
-
-@_per_form
+@per_class
 def schema(form: type[Form]) -> dict[str, Any]:
     """The JSON Schema of a form, fit for strict structured output: every member required, none beside them."""
     hints = _hints(form)
@@ -152,7 +144,7 @@ def schema(form: type[Form]) -> dict[str, Any]:
     }
 
 
-@_per_form
+@per_class
 def _hints(form: type[Form]) -> dict[str, Any]:
     return get_type_hints(form, include_extras=True)
 
@@ -184,7 +176,7 @@ def _schema_of(kind: Any) -> dict[str, Any]:
 _Decode = Callable[[object, Reader, Path], object]
 
 
-@_per_form
+@per_class
 def _decoders(form: type[Form]) -> tuple[tuple[str, _Decode, bool], ...]:
     hints = _hints(form)
     return tuple(
@@ -198,7 +190,7 @@ def _decoder(kind: Any) -> _Decode:
     inner, optional = _optional(kind)
     if optional:
         decode = _decoder(inner)
-        return lambda raw, reader, path: None if raw is None else decode(raw, reader, path)
+        return lambda raw, reader, path: None if _absent(raw) else decode(raw, reader, path)
     if get_origin(kind) is tuple:
         return _list_decoder(get_args(kind)[0])
     if issubclass(kind, StrEnum):
@@ -208,6 +200,11 @@ def _decoder(kind: Any) -> _Decode:
     if issubclass(kind, Form):
         return lambda raw, reader, path: read(kind, raw, reader, path)
     return _plain_decoder(kind)
+
+
+def _absent(raw: object) -> bool:
+    """Strict schemas make models fill every member: a quote of nothing says that there is none."""
+    return raw is None or (isinstance(raw, Mapping) and raw.get("text") == "")
 
 
 def _list_decoder(item: Any) -> _Decode:
@@ -239,6 +236,8 @@ def _quote_decoder(kind: type[Quote]) -> _Decode:
 
 def _plain_decoder(kind: type) -> _Decode:
     def decode_plain(raw: object, _reader: Reader, path: Path) -> object:
+        if kind is int and isinstance(raw, float) and raw.is_integer():
+            return int(raw)
         if not isinstance(raw, kind) or (kind is int and isinstance(raw, bool)):
             raise FormError(path, f"must be {_NAMES[kind]}, not {_kind(raw)}")
         return raw

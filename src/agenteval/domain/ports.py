@@ -14,10 +14,12 @@ from agenteval.domain.transcript import ToolCall
 
 @dataclass(frozen=True, slots=True)
 class AgentReply:
-    """What came back for one message. `reply` None or blank: the agent said nothing, which is an answer."""
+    """What came back for one message. `reply` None or blank: the agent said nothing, which is an answer. `latency_ms`
+    is the recorded one of a recorded reply, None when it is to be measured."""
 
     reply: Json
     tool_calls: tuple[ToolCall, ...] = ()
+    latency_ms: float | None = None
 
 
 class Conversation(Protocol):
@@ -35,8 +37,8 @@ class Channel(Protocol):
         """Whether the agent can be reached at all; raises TargetError."""
         ...
 
-    def open(self, conversation_id: str) -> Conversation:
-        """A new dialog; `conversation_id` is unique to the attempt."""
+    def open(self, conversation_id: str, case_id: str = "") -> Conversation:
+        """A new dialog; `conversation_id` is unique to the attempt. `case_id` finds a recorded dialog; it is never sent."""
         ...
 
     async def close(self) -> None: ...

@@ -7,8 +7,8 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar, overload
 
-from agenteval.domain.forms import Form, schema
-from agenteval.domain.json_value import canonical
+from agenteval.domain.forms import Form, dump, load, schema
+from agenteval.domain.json_value import Json, canonical
 from agenteval.domain.transcript import Dialog, Turn
 
 F = TypeVar("F", bound=Form)
@@ -199,3 +199,38 @@ class Answers:
 
     def add(self, more: Mapping[str, "Judged[Any] | Unscored"]) -> None:
         self._known.update(more)
+
+
+def judged_to_json(judged: Judged[Any]) -> dict[str, Json]:
+    """An answer as it is remembered and stored."""
+    value = dump(judged.value) if isinstance(judged.value, Form) else list(judged.value)
+    return {"value": value, **{name: getattr(judged, name) for name in _PROVENANCE}}
+
+
+def judged_from_json(ask: Ask, stored: Any) -> Judged[Any]:
+    """What `judged_to_json` wrote of an answer to `ask`."""
+    pairs = {name: stored[name] and tuple(map(tuple, stored[name])) for name in ("turns_seen", "votes")}
+    return Judged(
+        _value(ask, stored["value"]),
+        stored["by"],
+        calls=tuple(stored["calls"]),
+        dropped=tuple(stored["dropped"]),
+        turns_seen=pairs["turns_seen"],
+        votes=pairs["votes"] or (),
+        repaired=stored["repaired"],
+    )
+
+
+def _value(ask: Ask, stored: Any) -> Any:
+    match ask:
+        case Question():
+            return load(ask.form, stored)
+        case Similarity():
+            return Likeness(*stored)
+        case Ranking():
+            return Ranked(*stored)
+        case Moderation():
+            return Flags(tuple(stored[0]))
+
+
+_PROVENANCE = ("by", "calls", "dropped", "turns_seen", "votes", "repaired")

@@ -1,12 +1,13 @@
 """From a scenario's rule specifications to rules: parameters checked, expectations made explicit, labels unique."""
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from functools import cache
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
+from agenteval.domain.caching import per_class
 from agenteval.domain.errors import ConfigError, InputError
 from agenteval.domain.scenario import Case, Expectation, Layer, RuleSpec
 from agenteval.rules import RULES, EvalRule
@@ -29,7 +30,8 @@ def bind(case: Case, where: str = "") -> tuple[BoundRule, ...]:
     JSON pointer below `where`."""
     bound: list[BoundRule] = []
     problems: list[InputError] = []
-    taken: set[str] = set()
+    given = Counter(spec.label for spec in case.eval_rules if spec.label)
+    taken = set(given)
     specs = [(f"{where}/eval_rules/{i}", spec, False) for i, spec in enumerate(case.eval_rules)]
     specs += [(f"{where}/expectation/{name}", spec, True) for name, spec in implicit(case.expectation)]
     for pointer, spec, is_implicit in specs:
@@ -38,9 +40,9 @@ def bind(case: Case, where: str = "") -> tuple[BoundRule, ...]:
         except InputError as error:
             problems.extend(error.problems or [error])
             continue
-        if spec.label and spec.label in taken:
+        if given[spec.label] > 1:
             problems.append(InputError(f"label {spec.label!r} is used twice in this case", where=f"{pointer}/label"))
-        label = _unique(spec.label or spec.type, taken)
+        label = spec.label or _unique(spec.type, taken)
         taken.add(label)
         bound.append(
             BoundRule(
@@ -93,8 +95,8 @@ def implicit(expectation: Expectation | None) -> list[tuple[str, RuleSpec]]:
     ]
 
 
-@cache
-def _adapter(rule: Any) -> TypeAdapter[EvalRule]:
+@per_class
+def _adapter(rule: type[EvalRule]) -> TypeAdapter[EvalRule]:
     return TypeAdapter(rule)
 
 

@@ -1,0 +1,1 @@
+"""One loop: converse with the agent, judge the dialog, keep what came out."""

@@ -1,0 +1,122 @@
+"""From questions to a request: frame, guides with their tasks, fenced transcript, and the schema of the answer."""
+
+import hashlib
+import hmac
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from importlib.resources import files
+from typing import Any, NamedTuple
+
+from agenteval.domain.forms import Form, schema
+from agenteval.domain.json_value import as_text, canonical
+from agenteval.domain.ports import ChatRequest, Message
+from agenteval.domain.questions import View
+from agenteval.domain.transcript import Dialog, Turn, TurnStatus
+
+FRAME = files("agenteval.judge").joinpath("prompts/frame.md").read_text("utf-8").strip()
+FRAME_HASH = hashlib.sha256(FRAME.encode()).hexdigest()
+
+
+class Task(NamedTuple):
+    """One thing to answer under the key `id`. `flaw` tells why the last answer was rejected, `rejected` shows it."""
+
+    id: str
+    form: type[Form]
+    text: str
+    guide: str = ""
+    flaw: str = ""
+    rejected: str = ""
+
+
+class Seal(NamedTuple):
+    """What makes a call unguessable for the agent and the same for us: the fence's mark and the seed of the order."""
+
+    mark: str
+    seed: int
+
+    @classmethod
+    def of(cls, secret: bytes, dialog: Dialog, sample: int) -> "Seal":
+        digest = hmac.new(secret, f"{dialog.digest}:{sample}".encode(), hashlib.sha256).digest()
+        return cls(digest[:8].hex(), int.from_bytes(digest[8:11]))
+
+    def place(self, key: str) -> bytes:
+        """Sorting by it shuffles: the order is fixed by the seal, not by the rule's author."""
+        return hashlib.sha256(f"{self.mark}:{key}".encode()).digest()
+
+
+def compile_request(
+    tasks: Sequence[Task], dialog: Dialog, view: View, seal: Seal, *, max_tokens: int | None = None
+) -> ChatRequest:
+    """`tasks` in the order in which they are asked; a guide stands once, above its tasks."""
+    messages = (
+        Message("system", f"{FRAME.replace('{fence}', seal.mark)}\n\n{instructions(tasks)}"),
+        Message("user", transcript(dialog, view, seal.mark) + _rejected(tasks, seal.mark)),
+    )
+    answer = answer_schema(tuple((task.id, task.form) for task in tasks))
+    identity = canonical([messages, [(task.id, schema(task.form)) for task in tasks], max_tokens, seal.seed])
+    return ChatRequest(
+        messages=messages,
+        custom_id=hashlib.sha256(identity).hexdigest()[:32],
+        schema=answer,
+        max_tokens=max_tokens,
+        seed=seal.seed,
+    )
+
+
+def instructions(tasks: Sequence[Task]) -> str:
+    by_guide: dict[str, list[str]] = {}
+    for task in tasks:
+        again = f"\n  Your last answer was rejected: {task.flaw}" if task.flaw else ""
+        by_guide.setdefault(task.guide, []).append(f"{task.id}: {task.text}{again}")
+    return "\n\n".join("\n".join(filter(None, (guide, *lines))) for guide, lines in by_guide.items())
+
+
+def transcript(dialog: Dialog, view: View, mark: str) -> str:
+    lines = "\n".join(line for turn in view.turns(dialog) for line in transcript_lines(turn, view))
+    return f"<{mark}>\n{lines.replace(mark, '')}\n</{mark}>"
+
+
+def transcript_lines(turn: Turn, view: View) -> list[str]:
+    lines = [_line(turn.index, "user", turn.sent_message)] if turn.sent_message else []
+    if not view.agent:
+        return lines
+    for call in turn.tool_calls:
+        outcome = {True: " (succeeded)", False: " (failed)", None: ""}[call.ok]
+        lines.append(_line(turn.index, "agent calls tool", f"{call.name} {as_text(call.arguments)}"))
+        if call.result is not None or outcome:
+            lines.append(_line(turn.index, f"tool result{outcome}", as_text(call.result)))
+    if turn.status is not TurnStatus.OK:
+        lines.append(f"[{turn.index}] agent: no reply ({turn.status})")
+    else:
+        lines.append(_line(turn.index, "agent", turn.reply_text))
+    return lines
+
+
+def _line(index: int, speaker: str, text: str) -> str:
+    """What was said can start no line of ours: its further lines begin with a bar."""
+    return f"[{index}] {speaker}: " + "\n| ".join(text.splitlines())
+
+
+def _rejected(tasks: Sequence[Task], mark: str) -> str:
+    """Rejected items are data too: they may repeat what the agent said."""
+    return "".join(f"\n<{mark}>\nrejected {task.id}: {task.rejected}\n</{mark}>" for task in tasks if task.rejected)
+
+
+@lru_cache(maxsize=512)
+def answer_schema(tasks: tuple[tuple[str, type[Form]], ...]) -> Mapping[str, Any]:
+    """One object with a member per task; a form that several tasks share is described once."""
+    names: dict[type[Form], str] = {}
+    for _, form in tasks:
+        names.setdefault(form, f"{form.__name__}{len(names)}")
+    return {
+        "type": "object",
+        "properties": {task: {"$ref": f"#/$defs/{names[form]}"} for task, form in tasks},
+        "required": [task for task, _ in tasks],
+        "additionalProperties": False,
+        "$defs": {name: schema(form) for form, name in names.items()},
+    }
+
+
+def estimated_tokens(text: str) -> int:
+    """On the safe side: about a token for a Chinese character, and for three letters."""
+    return len(text.encode()) // 3 + 1

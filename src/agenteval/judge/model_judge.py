@@ -1,0 +1,213 @@
+"""Questions to a chat model: group, compile, call, parse, verify, ask again once, merge windows, vote."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from agenteval.domain.errors import ContextTooLong, ModelError, UnparsableAnswer
+from agenteval.domain.json_value import as_text
+from agenteval.domain.ports import Call, ChatModel, ChatReply, ChatRequest
+from agenteval.domain.questions import Ask, Cause, Judged, Question, Unscored, View
+from agenteval.domain.transcript import Dialog
+from agenteval.judge.compile import Seal, Task, compile_request, estimated_tokens, instructions
+from agenteval.judge.group import Batch, group, windows
+from agenteval.judge.panel import Answered, Said
+from agenteval.judge.parse import parse
+from agenteval.judge.verify import Flaw, Seen, Verified, verify, with_item
+from agenteval.judge.vote import vote
+
+ANSWER_TOKENS = 4096
+"""Kept free in the model's context for the answer."""
+
+SHRINKS = 3
+"""How often the window is halved when a provider says that an estimated request is too long after all."""
+
+Verdict = Judged[Any] | Unscored
+
+
+class _Answer(NamedTuple):
+    """One call's result: the raw answers by task, or what was wrong with the whole."""
+
+    raws: Mapping[str, object]
+    flaw: str
+    repaired: bool
+    call: Call
+    was_cut: bool
+
+
+class ModelJudge:
+    def __init__(self, model: ChatModel, secret: bytes) -> None:
+        self._model = model
+        self._secret = secret
+
+    async def answer(self, dialog: Dialog, asks: Sequence[Ask]) -> Said:
+        calls: list[Call] = []
+        batches = group([ask for ask in asks if isinstance(ask, Question)])
+        parts = await asyncio.gather(*(self._batch(dialog, batch, calls) for batch in batches))
+        return Said({key: verdict for part in parts for key, verdict in part.items()}, calls)
+
+    async def learn(self, dialog: Dialog, asks: Sequence[Ask], answers: Answered) -> None:
+        return None
+
+    async def _batch(self, dialog: Dialog, batch: Batch, calls: list[Call]) -> dict[str, Verdict]:
+        samples = await asyncio.gather(*(self._sample(dialog, batch, sample, calls) for sample in range(batch.samples)))
+        if batch.samples == 1:
+            return samples[0]
+        return {question.key: vote([sample[question.key] for sample in samples]) for question in batch.questions}
+
+    async def _sample(self, dialog: Dialog, batch: Batch, sample: int, calls: list[Call]) -> dict[str, Verdict]:
+        """One vote on the batch, over as many windows as the dialog needs."""
+        asked = estimated_tokens(instructions([Task("q", q.form, q.text, q.guide) for q in batch.questions]))
+        budget = self._model.context_tokens - ANSWER_TOKENS - asked
+        for _ in range(SHRINKS):
+            views = windows(dialog, batch.view, budget)
+            if views is None:
+                break
+            try:
+                parts = await asyncio.gather(
+                    *(_Round(self._model, self._secret, dialog, view, calls).judge(batch, sample) for view in views)
+                )
+            except ContextTooLong:
+                budget //= 2
+                continue
+            if len(views) == 1:
+                return parts[0]
+            seen = [(turns[0].index, turns[-1].index) for view in views if (turns := view.turns(dialog))]
+            return {q.key: _merge(q, [part[q.key] for part in parts], seen) for q in batch.questions}
+        too_long = Unscored(Cause.TOO_LONG, "a single turn does not fit into the model's context")
+        return {question.key: too_long for question in batch.questions}
+
+
+class _Round:
+    """The questions of one batch, put to the model about one window: a call, and one more for what was flawed."""
+
+    def __init__(self, model: ChatModel, secret: bytes, dialog: Dialog, view: View, calls: list[Call]) -> None:
+        self._model = model
+        self._secret = secret
+        self._dialog = dialog
+        self._seen = Seen(dialog, view)
+        self._calls = calls
+
+    async def judge(self, batch: Batch, sample: int) -> dict[str, Verdict]:
+        seal = Seal.of(self._secret, self._dialog, sample)
+        order = sorted(batch.questions, key=lambda question: seal.place(question.key))
+        questions = {f"q{i}": question for i, question in enumerate(order, 1)}
+        tasks = [Task(id_, q.form, q.text, q.guide) for id_, q in questions.items()]
+        try:
+            first = await self._call(tasks, seal)
+        except ContextTooLong:
+            raise
+        except ModelError as error:
+            return {q.key: self._failed(error) for q in questions.values()}
+        verified = {id_: self._verify(question, id_, first, last=False) for id_, question in questions.items()}
+        flawed = [_again(id_, questions[id_], flaw) for id_, answer in verified.items() for flaw in answer.flaws]
+        second: _Answer | ModelError | None = None
+        if flawed:
+            enough = 2 * (first.call.usage.output_tokens or ANSWER_TOKENS) if first.was_cut else None
+            try:
+                second = await self._call(flawed, seal, max_tokens=enough)
+            except ModelError as error:
+                second = error
+        return {
+            question.key: self._conclude(id_, question, verified[id_], first, second)
+            for id_, question in questions.items()
+        }
+
+    async def _call(self, tasks: Sequence[Task], seal: Seal, *, max_tokens: int | None = None) -> _Answer:
+        request = compile_request(tasks, self._dialog, self._seen.view, seal, max_tokens=max_tokens)
+        try:
+            reply = await self._model.complete(request)
+        except ModelError as error:
+            self._record(request, ChatReply(None, None), str(error))
+            raise
+        call = self._record(request, reply)
+        was_cut = reply.finish_reason == "length"
+        try:
+            parsed = parse(reply.text, [task.id for task in tasks], finish_reason=reply.finish_reason)
+        except UnparsableAnswer as error:
+            return _Answer({}, error.message, False, call, was_cut)
+        return _Answer(parsed.data, "", parsed.repaired, call, was_cut)
+
+    def _record(self, request: ChatRequest, reply: ChatReply, error: str = "") -> Call:
+        call = Call(
+            id=request.custom_id,
+            role="judge",
+            model=self._model.id,
+            prompt_hash=request.custom_id,
+            usage=reply.usage,
+            latency_ms=reply.latency_ms,
+            raw=reply.text,
+            error=error,
+        )
+        self._calls.append(call)
+        return call
+
+    def _failed(self, error: ModelError) -> Unscored:
+        return Unscored(Cause.MODEL_ERROR, str(error), (self._calls[-1].id,))
+
+    def _verify(self, question: Question[Any], id_: str, answer: _Answer, *, last: bool) -> Verified:
+        if answer.flaw:
+            return Verified(None, (Flaw((), question.form, None, answer.flaw, Cause.UNPARSABLE),))
+        if id_ not in answer.raws:
+            return Verified(None, (Flaw((), question.form, None, f"the answer to {id_} is missing", Cause.SCHEMA),))
+        return verify(question, answer.raws[id_], self._seen, last=last)
+
+    def _conclude(
+        self, id_: str, question: Question[Any], before: Verified, first: _Answer, second: "_Answer | ModelError | None"
+    ) -> Verdict:
+        calls: tuple[str, ...] = (first.call.id,)
+        repaired = first.repaired
+        if before.flaws:
+            if isinstance(second, _Answer):
+                calls = (*calls, second.call.id)
+                repaired = repaired or second.repaired
+            before = self._retry(id_, question, before, first, second)
+        if before.value is None:
+            flaw = before.flaws[0]
+            return Unscored(flaw.cause, flaw.message, calls)
+        return Judged(before.value, f"model:{self._model.id}", calls, dropped=before.dropped, repaired=repaired)
+
+    def _retry(
+        self, id_: str, question: Question[Any], before: Verified, first: _Answer, second: "_Answer | ModelError | None"
+    ) -> Verified:
+        """The answer with what came the second time. A second failure is final for what failed, and only for that."""
+        if before.value is None:
+            if isinstance(second, _Answer):
+                return self._verify(question, id_, second, last=True)
+            return before
+        raw = first.raws[id_]
+        if isinstance(second, _Answer):
+            for flaw in before.flaws:
+                if (item := second.raws.get(_item_id(id_, flaw))) is not None:
+                    raw = with_item(raw, flaw.path, item)
+        return verify(question, raw, self._seen, last=True)
+
+
+def _item_id(id_: str, flaw: Flaw) -> str:
+    return "_".join(map(str, (id_, *flaw.path)))
+
+
+def _again(id_: str, question: Question[Any], flaw: Flaw) -> Task:
+    if not flaw.path:
+        return Task(id_, question.form, question.text, question.guide, flaw.message)
+    text = f"{question.text}\n  Give only the one item that is shown as rejected, corrected."
+    return Task(_item_id(id_, flaw), flaw.form, text, question.guide, flaw.message, as_text(flaw.raw))  # type: ignore[arg-type]
+
+
+def _merge(question: Question[Any], parts: Sequence[Verdict], seen: Sequence[tuple[int, int]]) -> Verdict:
+    calls = tuple(call for part in parts for call in part.calls)
+    judged = [part for part in parts if isinstance(part, Judged)]
+    if len(judged) < len(parts):
+        failed = next(part for part in parts if isinstance(part, Unscored))
+        return failed._replace(calls=calls)
+    value = question.form.merge([part.value for part in judged])
+    if value is None:
+        return Unscored(Cause.TOO_LONG, "the answers about the parts of the dialog do not make one", calls)
+    return Judged(
+        value,
+        judged[0].by,
+        calls,
+        dropped=tuple(note for part in judged for note in part.dropped),
+        turns_seen=tuple(seen),
+        repaired=any(part.repaired for part in judged),
+    )

@@ -1,0 +1,71 @@
+"""Who answers a rule's questions. The order of authority is the order of the steps: each takes what it can answer, the
+rest goes on, and what is left at the end needs a judge model."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeAlias
+
+from agenteval.domain.forms import FormError
+from agenteval.domain.ports import Call
+from agenteval.domain.questions import Ask, Cause, Judged, Question, Unscored
+from agenteval.domain.transcript import Dialog
+from agenteval.judge.verify import verify_code
+
+Answered: TypeAlias = Mapping[str, Judged[Any] | Unscored]
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a step answered, by question key, and the model calls it took."""
+
+    answers: Answered = field(default_factory=dict)
+    calls: Sequence[Call] = ()
+
+
+class Step(Protocol):
+    async def answer(self, dialog: Dialog, asks: Sequence[Ask]) -> Said:
+        """Answers to some of `asks`. An Unscored is an answer too: it failed, and nobody after it is asked."""
+        ...
+
+    async def learn(self, dialog: Dialog, asks: Sequence[Ask], answers: Answered) -> None:
+        """What a later step answered of the asks that this one left open."""
+        ...
+
+
+class Panel:
+    def __init__(self, *steps: Step) -> None:
+        self._steps = steps
+
+    async def answer(self, dialog: Dialog, asks: Sequence[Ask]) -> Said:
+        """An answer to every one of `asks`."""
+        answers: dict[str, Judged[Any] | Unscored] = {}
+        calls: list[Call] = []
+        left = list(asks)
+        for i, step in enumerate(self._steps):
+            if not left:
+                break
+            said = await step.answer(dialog, left)
+            for earlier in self._steps[:i]:
+                await earlier.learn(dialog, left, said.answers)
+            answers.update(said.answers)
+            calls.extend(said.calls)
+            left = [ask for ask in left if ask.key not in said.answers]
+        answers.update({ask.key: Unscored(Cause.NEEDS_JUDGE) for ask in left})
+        return Said(answers, calls)
+
+
+class ByCode:
+    """Questions that their own `code` decides. Its quotes are verified like a model's; what cannot be quoted (a
+    negation stands before it) is not decided."""
+
+    async def answer(self, dialog: Dialog, asks: Sequence[Ask]) -> Said:
+        answers: dict[str, Judged[Any] | Unscored] = {}
+        for ask in asks:
+            if isinstance(ask, Question) and ask.code is not None and (value := ask.code(dialog)) is not None:
+                with suppress(FormError):
+                    answers[ask.key] = Judged(verify_code(dialog, value), by="code")
+        return Said(answers)
+
+    async def learn(self, dialog: Dialog, asks: Sequence[Ask], answers: Answered) -> None:
+        return None

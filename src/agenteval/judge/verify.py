@@ -1,0 +1,143 @@
+"""From an answer's JSON to its form: aliases mapped, every quote looked up in the transcript."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, NamedTuple, TypeVar
+
+from agenteval.domain.evidence import Rejected, Speaker, locate
+from agenteval.domain.forms import Form, FormError, Path, Quote, Reader, dump, read
+from agenteval.domain.questions import Cause, Question, View
+from agenteval.domain.text import fold
+from agenteval.domain.transcript import Dialog
+
+F = TypeVar("F", bound=Form)
+
+_YES = ("yes", "true", "y", "是", "对")
+_NO = ("no", "false", "n", "否", "不", "没有")
+_PART = ("partial", "partially", "partly", "部分", "部分满足")
+ALIASES: Mapping[str, tuple[str, ...]] = {
+    "yes": _YES,
+    "no": _NO,
+    "met": (*_YES, "满足", "已满足", "satisfied", "fulfilled"),
+    "unmet": (*_NO, "未满足", "不满足", "not met", "not_met", "unsatisfied"),
+    "partly_met": (*_PART, "partially met", "partially_met", "partial_met"),
+    "done": (*_YES, "完成", "已完成", "completed", "complete"),
+    "not_done": (*_NO, "未完成", "not done", "incomplete"),
+    "filled": ("已填", "已收集", "收集"),
+    "missing": ("缺失", "未提供"),
+    "declined": ("拒绝",),
+    "contradicted": ("矛盾",),
+    "active": ("有效",),
+    "withdrawn": ("撤回", "已撤回"),
+    "replaced": ("替换", "已替换"),
+}
+"""Other words for a verdict. They count only where exactly one member of the asked choice has them."""
+
+
+class Flaw(NamedTuple):
+    """What is wrong with an answer. `path` is () for the whole, else the list item that fails alone, whose form and raw
+    text are `form` and `raw`. `message` goes to the model when it is asked again."""
+
+    path: Path
+    form: type[Form]
+    raw: object
+    message: str
+    cause: Cause
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """The part of a dialog that a view shows, as a source of quotes."""
+
+    dialog: Dialog
+    view: View
+
+    @property
+    def turns(self) -> Sequence[int]:
+        return [turn.index for turn in self.view.turns(self.dialog)]
+
+    def texts(self, turn: int, speaker: Speaker) -> Sequence[str]:
+        if turn not in self.turns or (speaker is not Speaker.USER and not self.view.agent):
+            return ()
+        return self.dialog.texts(turn, speaker)
+
+
+class Verified(NamedTuple):
+    """`value` is None when the whole answer is flawed. `dropped` tells of the items left out at the last try."""
+
+    value: Form | None
+    flaws: tuple[Flaw, ...]
+    dropped: tuple[str, ...] = ()
+
+
+def verify(question: Question[Any], raw: object, seen: Seen, *, last: bool) -> Verified:
+    """Read an answer. Items of a list fail one by one; at the `last` try a failed one is salvaged or dropped."""
+    reader = _Evidence(seen, last=last)
+    try:
+        value = read(question.form, raw, reader)
+    except FormError as error:
+        cause = Cause.EVIDENCE if error.evidence else Cause.SCHEMA
+        return Verified(None, (Flaw((), question.form, raw, str(error), cause),))
+    return Verified(value, tuple(reader.flaws), tuple(reader.dropped))
+
+
+def verify_code(dialog: Dialog, value: F) -> F:
+    """The answer of a rule's own code with its quotes located. Raises FormError for a quote that does not hold."""
+    return read(type(value), dump(value), _Evidence(Seen(dialog, View()), last=False))  # type: ignore[return-value]
+
+
+class _Evidence(Reader):
+    def __init__(self, seen: Seen, *, last: bool) -> None:
+        self._seen = seen
+        self._last = last
+        self.flaws: list[Flaw] = []
+        self.dropped: list[str] = []
+
+    def choice(self, kind: type[StrEnum], raw: object, path: Path) -> StrEnum:
+        word = fold(str(raw)).strip(" .。!！*\"'“”") if isinstance(raw, str | bool) else ""
+        meant = [m for m in kind if word == m.value.casefold()] or [m for m in kind if word in ALIASES.get(m.value, ())]
+        if len(meant) != 1:
+            raise FormError(path, f"must be one of {', '.join(kind)}, not {raw!r}")
+        return meant[0]
+
+    def quote(self, kind: type[Quote], raw: Mapping[str, Any], path: Path) -> Quote:
+        found = locate(self._seen, raw["text"], raw["turn"], kind.speaker)
+        if isinstance(found, Rejected):
+            raise FormError(path, found.detail, evidence=True)
+        return kind(found.turn, found.text, found)
+
+    def form_list(self, kind: type[Form], raw: Sequence[object], path: Path) -> tuple[Form, ...]:
+        kept: list[Form] = []
+        for i, item in enumerate(raw):
+            try:
+                kept.append(read(kind, item, self, (*path, i)))
+            except FormError as error:
+                self._fail(kind, item, (*path, i), error, kept)
+        return tuple(kept)
+
+    def _fail(self, kind: type[Form], item: object, path: Path, error: FormError, kept: list[Form]) -> None:
+        if not self._last:
+            cause = Cause.EVIDENCE if error.evidence else Cause.SCHEMA
+            self.flaws.append(Flaw(path, kind, item, str(error), cause))
+            return
+        if kind.salvage is not None:
+            try:
+                kept.append(read(kind.salvage, item, self, path))
+            except FormError as worse:
+                error = worse
+            else:
+                return
+        self.dropped.append(str(error))
+
+
+def with_item(raw: object, path: Path, item: object) -> object:
+    """`raw` with the list item at `path` replaced."""
+    head, *rest = path
+    if isinstance(raw, Mapping):
+        return {**raw, head: with_item(raw[str(head)], tuple(rest), item) if rest else item}
+    if isinstance(raw, Sequence) and isinstance(head, int):
+        return [
+            (with_item(old, tuple(rest), item) if rest else item) if i == head else old for i, old in enumerate(raw)
+        ]
+    raise TypeError(f"no item {path} in {type(raw).__name__}")
