@@ -81,7 +81,7 @@ def quote_form_map(text: str) -> tuple[str, tuple[int, ...]]:
 def occurrences(quote: str, text: str) -> Iterator[tuple[int, int]]:
     """Every span `(start, end)` of `text` that has the `quote_form` of `quote` and cuts no word and no number."""
     sought = quote_form(quote)
-    if not sought or sought not in quote_form(text):
+    if not sought or sought not in (_message_form(text) if len(text) <= _MESSAGE else quote_form(text)):
         return
     form, origins = quote_form_map(text)
     for at in _finds(sought, form):
@@ -185,6 +185,8 @@ def _pieces() -> re.Pattern[str]:
 
 
 _piece_form = lru_cache(maxsize=4096)(quote_form)
+_message_form = lru_cache(maxsize=1024)(quote_form)  # many quotes are sought in the same messages
+_MESSAGE = 16_384  # characters; keeps the cache below some 64 MB
 
 
 # ---- edges -----------------------------------------------------------------------------------------------------------

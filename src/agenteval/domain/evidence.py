@@ -1,0 +1,204 @@
+"""Verification of quotes: a judge's words count only where code finds them in the dialog.
+
+A quote is sought exactly, then in its `quote_form`, then elided ("A ... B": the parts in order). The cited turn comes
+first, then the other turns of the same speaker, nearest first. Nothing is accepted by similarity: a flipped negation is
+nearly the same text. For the same reason a span is refused when a negation was cut off before it, or stands in a gap.
+"""
+
+import re
+import unicodedata
+from bisect import bisect_left
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Literal, NamedTuple, Protocol
+
+from agenteval.domain.text import NEGATION, exact_occurrences, is_word_character, occurrences, quote_form
+
+
+class Speaker(StrEnum):
+    USER = "user"
+    AGENT = "agent"
+    TOOL = "tool"
+
+
+class Match(StrEnum):
+    EXACT = "exact"
+    NORMALISED = "normalised"
+    ELIDED = "elided"
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Where a quote stands: `text` is `source[start:end]` of the speaker's text number `source` (from 0) in `turn`.
+
+    `moved`: found in another turn than the one cited. An elided span reaches from its first part to its last.
+    """
+
+    turn: int
+    speaker: Speaker
+    source: int
+    start: int
+    end: int
+    text: str
+    match: Match
+    moved: bool = False
+
+
+class Rejected(NamedTuple):
+    """Why a quote is no evidence; `detail` is one English sentence for whoever gave the quote."""
+
+    cause: Literal["empty", "not_found", "negation_cut", "wrong_speaker"]
+    detail: str
+
+
+class Sources(Protocol):
+    """The dialog as plain texts."""
+
+    @property
+    def turns(self) -> Sequence[int]: ...
+
+    def texts(self, turn: int, speaker: Speaker) -> Sequence[str]:
+        """What the speaker said in the turn: a message is one text, tool results are several; none when silent."""
+        ...
+
+
+def locate(sources: Sources, quote: str, turn: int, speaker: Speaker) -> Span | Rejected:
+    """The first place where `speaker` said `quote`: in `turn`, or else in the turn nearest to it."""
+    quote = quote.strip()
+    if not any(unicodedata.category(c)[0] in "LNS" for c in quote):
+        return Rejected("empty", f"The quote {_shown(quote)} holds no words; quote the words themselves.")
+    found = _search(sources, quote, turn, speaker)
+    if isinstance(found, Span):
+        return found
+    if found is not None:
+        return Rejected(
+            "negation_cut",
+            f"In turn {found} a negation stands directly before the quote {_shown(quote)} or in its gap; "
+            "quote the whole statement.",
+        )
+    for other in Speaker:
+        elsewhere = None if other is speaker else _search(sources, quote, turn, other)
+        if isinstance(elsewhere, Span):
+            return Rejected(
+                "wrong_speaker",
+                f"The quote {_shown(quote)} is what the {other} said in turn {elsewhere.turn}, not the {speaker}.",
+            )
+    return Rejected("not_found", f"The quote {_shown(quote)} is nowhere in the words of the {speaker}; quote verbatim.")
+
+
+class _Place(NamedTuple):
+    start: int
+    end: int
+    negation_cut: bool
+
+
+_Finder = Callable[[str], Iterable[_Place]]
+
+
+def _search(sources: Sources, quote: str, cited: int, speaker: Speaker) -> Span | int | None:
+    """The span; or the turn where the quote stands only with its negation cut off; or None."""
+    finders = _finders(quote)
+    nearest_first = sorted(sources.turns, key=lambda turn: (abs(turn - cited), turn))
+    here, elsewhere = (
+        [turn for turn in nearest_first if turn == cited],
+        [turn for turn in nearest_first if turn != cited],
+    )
+    for turns in (here, elsewhere):
+        cut: int | None = None
+        for match, find in finders.items():
+            for turn in turns:
+                for source, text in enumerate(sources.texts(turn, speaker)):
+                    for start, end, negation_cut in find(text):
+                        if not negation_cut:
+                            return Span(turn, speaker, source, start, end, text[start:end], match, turn != cited)
+                        cut = turn if cut is None else cut
+        if cut is not None:
+            return cut
+    return None
+
+
+def _finders(quote: str) -> dict[Match, _Finder]:
+    finders: dict[Match, _Finder] = {
+        Match.EXACT: lambda text: _places(exact_occurrences(quote, text), text),
+        Match.NORMALISED: lambda text: _places(occurrences(quote, text), text),
+    }
+    parts = [part for part in _ELLIPSIS.split(quote) if part]
+    if _ELLIPSIS.search(quote) and all(_is_distinct(quote_form(part)) for part in parts):
+        finders[Match.ELIDED] = lambda text: _elided(parts, text)
+    return finders
+
+
+def _places(spans: Iterable[tuple[int, int]], text: str) -> Iterator[_Place]:
+    return (_Place(start, end, _cuts_negation(text, start)) for start, end in spans)
+
+
+# ---- elided quotes ---------------------------------------------------------------------------------------------------
+
+_ELLIPSIS = re.compile(r"\s*[\[(（【]?(?:\.{3,}|。{3,}|…+)[\])）】]?\s*")
+
+
+def _is_distinct(form: str) -> bool:
+    """Whether a part says enough to be found again: two characters, or one that is a whole word."""
+    return any(c.isalnum() for c in form) and (len(form) > 1 or is_word_character(form))
+
+
+def _elided(parts: Sequence[str], text: str) -> Sequence[_Place]:
+    """All parts in order. For each place of a part only the nearest one of the part before it matters: from one further
+    off, the gap holds all that the nearer gap holds, and more."""
+    found = [list(occurrences(part, text)) for part in parts]
+    if not all(found):
+        return ()
+    negations = [m.start() for m in NEGATION.finditer(text) if m["negation"]]
+    chains = list(_places(found[0], text))
+    for spans in found[1:]:
+        chains = list(_extended(chains, spans, negations))
+    return chains
+
+
+def _extended(chains: Sequence[_Place], spans: Sequence[tuple[int, int]], negations: Sequence[int]) -> Iterator[_Place]:
+    nearest: _Place | None = None
+    nearest_clean: _Place | None = None
+    waiting = deque(chains)
+    for start, end in spans:
+        while waiting and waiting[0].end <= start:
+            nearest = waiting.popleft()
+            nearest_clean = nearest_clean if nearest.negation_cut else nearest
+        if nearest_clean and not _any_between(negations, nearest_clean.end, start):
+            yield _Place(nearest_clean.start, end, False)
+        elif nearest:
+            yield _Place(nearest.start, end, True)
+
+
+def _any_between(rising: Sequence[int], start: int, end: int) -> bool:
+    at = bisect_left(rising, start)
+    return at < len(rising) and rising[at] < end
+
+
+# ---- negations cut off -----------------------------------------------------------------------------------------------
+
+_CUT = re.compile(
+    r"(?:[不未无非别]|没有?|\b(?:not|no|never|cannot|unable|without|neither|nor|failed)|n['’]t"
+    r"|\b(?:can|don|won|didn|couldn|isn|wasn)t)"
+    r"(?:\s|[\u200b-\u200d\u2060\ufeff]"
+    r"|能够?|会|可以?|是|要|想|曾经?|有|法|被|再|得|必|用|需|给|[为帮给][您你]|成功|支持|允许|一定"
+    r"|\b(?:to|be|been|being|have|has|had|able|yet|ever|actually|really|currently|going|an?|any|the)\b)*\Z",
+    re.IGNORECASE,
+)
+_LOOK_BACK = 40  # characters; more than any negation with its auxiliaries takes
+
+
+def _cuts_negation(text: str, start: int) -> bool:
+    """Whether a negation stands directly before the span, with at most auxiliaries between them: "不[能退款]"."""
+    begin = max(0, start - _LOOK_BACK)
+    cut = _CUT.search(text, begin, start)
+    if cut is None:
+        return False
+    # 特别, 不仅: the same characters as part of a word that denies nothing, unless the quote cuts that very word.
+    word = next((m for m in NEGATION.finditer(text, begin) if m.end() > cut.start()), None)
+    return word is None or word["negation"] is not None or word.end() > start
+
+
+def _shown(quote: str) -> str:
+    return f'"{quote[:80]}…"' if len(quote) > 80 else f'"{quote}"'
