@@ -44,12 +44,13 @@ class Registry(Generic[T]):
         self.kind = kind
         self.base = base
         self._found = found
+        self._marked: set[type] = set()
         self._loaded: dict[str, type[T]] = {}
         self._broken: dict[str, Problem] = {}
 
     def register(self, cls: C) -> C:
         """Mark a class as a plug-in of this kind."""
-        cls.__agenteval_plugin__ = self.kind
+        self._marked.add(cls)
         return cls
 
     @cached_property
@@ -115,7 +116,7 @@ class Registry(Generic[T]):
             if (
                 isinstance(cls, type)
                 and issubclass(cls, self.base)
-                and vars(cls).get("__agenteval_plugin__") == self.kind
+                and cls in self._marked
                 and getattr(cls, "name", None) == name
             ):
                 return cls
