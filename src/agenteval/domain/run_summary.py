@@ -1,0 +1,231 @@
+"""Aggregates of a run: each rate with its n of N, worst case and interval (docs/explanation/judgement.md, part 4)."""
+
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from agenteval.domain.outcome import ONE, ZERO, CaseOutcome, OutcomeCause, SuccessLevel
+from agenteval.domain.ports import Usage
+from agenteval.domain.statistics import Interval, interval, mean, pass_at_k, pass_hat_k, percentile_nearest_rank
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A mean over attempts: measured in `n` of `of`. `value` is None when n is 0. `worst_case` lets what was not
+    measured enter at its low bound; None when there is nothing to measure."""
+
+    value: Fraction | None
+    n: int
+    of: int
+    worst_case: Fraction | None
+    interval: Interval | None
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """How often a slot was filled or a step done: `count` of `n` measured; `unmeasured` beside them."""
+
+    count: int
+    n: int
+    unmeasured: int
+
+    @property
+    def value(self) -> Fraction | None:
+        return Fraction(self.count, self.n) if self.n else None
+
+
+@dataclass(frozen=True, slots=True)
+class Repeated:
+    """pass^k and pass@k over the `n` of `of` cases with at least `k` repeats whose `passed` is known."""
+
+    k: int
+    n: int
+    of: int
+    pass_hat_k: Fraction | None
+    pass_at_k: Fraction | None
+
+
+@dataclass(frozen=True, slots=True)
+class UsageTotal:
+    """Sums over calls. Tokens and cost are of the calls that tell; `without_tokens` and `without_cost` count the rest,
+    and a sum over none is None."""
+
+    calls: int = 0
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cost: Fraction | None = None
+    without_tokens: int = 0
+    without_cost: int = 0
+
+    @classmethod
+    def of(cls, usages: Iterable[Usage]) -> "UsageTotal":
+        usages = list(usages)
+        tokens = [u for u in usages if u.input_tokens is not None and u.output_tokens is not None]
+        costs = [u.cost for u in usages if u.cost is not None]
+        return cls(
+            calls=len(usages),
+            input_tokens=sum(u.input_tokens or 0 for u in tokens) if tokens else None,
+            output_tokens=sum(u.output_tokens or 0 for u in tokens) if tokens else None,
+            cost=sum(costs, ZERO) if costs else None,
+            without_tokens=len(usages) - len(tokens),
+            without_cost=len(usages) - len(costs),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class RunSummary:
+    """What a run says of an agent. `levels` counts attempts by L3, None for what is not settled."""
+
+    cases: int
+    attempts: int
+    levels: Mapping[SuccessLevel | None, int]
+    intent_accuracy: Measure
+    avg_completion: Measure
+    success_rate: Measure
+    pass_rate: Measure
+    repeated: tuple[Repeated, ...] = ()
+    flaky: tuple[str, ...] = ()
+    conflicts: int = 0
+    layers_disagree: int = 0
+    latency_p50_ms: float | None = None
+    latency_p95_ms: float | None = None
+    slots: Mapping[str, Share] = field(default_factory=dict)
+    steps: Mapping[str, Share] = field(default_factory=dict)
+    confusion: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    causes: Mapping[str, int] = field(default_factory=dict)
+    usage: UsageTotal = UsageTotal()
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptFacts:
+    """What a summary needs of one attempt. `details` are the `detail`s of its results, `causes` why results are
+    missing."""
+
+    outcome: CaseOutcome
+    latencies_ms: Sequence[float] = ()
+    details: Sequence[Mapping[str, Any]] = ()
+    causes: Sequence[str] = ()
+
+
+class Tally:
+    """Folds attempts into a summary, case by case; its memory grows with the distinct results, not with the cases."""
+
+    def __init__(self) -> None:
+        self._cases = 0
+        self._levels: Counter[SuccessLevel | None] = Counter()
+        self._intent, self._completion, self._success, self._passed = (_Series() for _ in range(4))
+        self._passes: Counter[tuple[int, int]] = Counter()
+        self._flaky: list[str] = []
+        self._conflicts = self._disagreements = 0
+        self._latencies = array("d")
+        self._slots: dict[str, Counter[bool | None]] = {}
+        self._steps: dict[str, Counter[bool | None]] = {}
+        self._confusion: dict[str, Counter[str]] = {}
+        self._causes: Counter[str] = Counter()
+
+    def add_case(self, case_id: str, attempts: Sequence[AttemptFacts]) -> None:
+        """All repeats of one case, the last attempt of each."""
+        self._cases += 1
+        outcomes = [a.outcome for a in attempts if a.outcome.cause is not OutcomeCause.NO_RULES]
+        self._intent.add([_flag(o.l1_intent) for o in outcomes if o.has_l1], [ZERO for o in outcomes if o.has_l1])
+        with_l2 = [o for o in outcomes if o.has_l2]
+        self._completion.add(
+            [o.l2_completion for o in with_l2], [o.l2_bounds[0] if o.l2_bounds else ZERO for o in with_l2]
+        )
+        self._success.add(
+            [o.success_level.value_of_success if o.success_level else None for o in outcomes],
+            [o.level_bounds[0].value_of_success if o.level_bounds else ZERO for o in outcomes],
+        )
+        self._passed.add([_flag(o.passed) for o in outcomes], [ZERO] * len(outcomes))
+        known = [o.passed for o in outcomes if o.passed is not None]
+        self._passes[len(known), sum(known)] += 1
+        if len(set(known)) > 1:
+            self._flaky.append(case_id)
+        for attempt in attempts:
+            self._add(attempt)
+
+    def _add(self, attempt: AttemptFacts) -> None:
+        self._levels[attempt.outcome.success_level] += 1
+        self._conflicts += attempt.outcome.verdict_conflict is True
+        self._disagreements += attempt.outcome.layers_disagree
+        self._latencies.extend(attempt.latencies_ms)
+        self._causes.update(attempt.causes)
+        for detail in attempt.details:
+            _count(self._slots, detail.get("slots", {}), "filled")
+            _count(self._steps, detail.get("steps", {}), "done")
+            if (predicted := detail.get("predicted_intent")) is not None:
+                self._confusion.setdefault(str(detail.get("expected_intent")), Counter())[str(predicted)] += 1
+
+    def summary(self, usage: UsageTotal = UsageTotal()) -> RunSummary:
+        most = max((n for n, _ in self._passes), default=0)
+        return RunSummary(
+            cases=self._cases,
+            attempts=self._levels.total(),
+            levels=dict(self._levels),
+            intent_accuracy=self._intent.measure(),
+            avg_completion=self._completion.measure(),
+            success_rate=self._success.measure(),
+            pass_rate=self._passed.measure(),
+            repeated=tuple(self._repeated(k) for k in range(1, most + 1)) if most > 1 else (),
+            flaky=tuple(self._flaky),
+            conflicts=self._conflicts,
+            layers_disagree=self._disagreements,
+            latency_p50_ms=percentile_nearest_rank(self._latencies, 50),
+            latency_p95_ms=percentile_nearest_rank(self._latencies, 95),
+            slots={name: _share(counts) for name, counts in self._slots.items()},
+            steps={name: _share(counts) for name, counts in self._steps.items()},
+            confusion={expected: dict(found) for expected, found in self._confusion.items()},
+            causes=dict(self._causes),
+            usage=usage,
+        )
+
+    def _repeated(self, k: int) -> Repeated:
+        counts = list(self._passes.elements())
+        hat, left_out = pass_hat_k(counts, k)
+        at, _ = pass_at_k(counts, k)
+        return Repeated(k, len(counts) - left_out, len(counts), hat, at)
+
+
+class _Series:
+    """The measured values of one measure, case by case."""
+
+    def __init__(self) -> None:
+        self._cases: Counter[tuple[Fraction, ...]] = Counter()
+        self._of = 0
+        self._worst = ZERO
+
+    def add(self, values: Sequence[Fraction | None], lows: Sequence[Fraction]) -> None:
+        """The repeats of one case; `lows` are what unmeasured ones are at least."""
+        self._of += len(values)
+        self._worst += sum((low if v is None else v for v, low in zip(values, lows, strict=True)), ZERO)
+        if known := tuple(value for value in values if value is not None):
+            self._cases[known] += 1
+
+    def measure(self) -> Measure:
+        cases = list(self._cases.elements())
+        values = [value for case in cases for value in case]
+        return Measure(
+            value=mean(values),
+            n=len(values),
+            of=self._of,
+            worst_case=self._worst / self._of if self._of else None,
+            interval=interval(cases),
+        )
+
+
+def _flag(value: bool | None) -> Fraction | None:
+    return None if value is None else ONE if value else ZERO
+
+
+def _count(into: dict[str, Counter[bool | None]], items: Mapping[str, Mapping[str, Any]], member: str) -> None:
+    """Items that left the denominator are not counted at all."""
+    for name, item in items.items():
+        if not item.get("left", False):
+            into.setdefault(name, Counter())[item.get(member)] += 1
+
+
+def _share(counts: Counter[bool | None]) -> Share:
+    return Share(count=counts[True], n=counts[True] + counts[False], unmeasured=counts[None])
