@@ -53,6 +53,7 @@ ISATAP = (0x00005EFE, 0x02005EFE)
 # Nothing in an authority but host and port, so that no two parsers can read it differently.
 _URL = re.compile(r"(https?)://([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::([0-9]{1,5}))?(?=[/?#]|\Z)", re.IGNORECASE)
 _ALLOWED = re.compile(r"(\[[0-9A-Fa-f:.]+\](?:/[0-9]+)?|[^\s:\[\]]+)(?::([0-9]{1,5}))?")
+_HOST = re.compile(r"[a-z0-9._-]*[a-z][a-z0-9._-]*")
 _UNSAFE = re.compile(r"[\x00-\x20\x7f\\]")
 
 
@@ -95,18 +96,16 @@ class Allowed(NamedTuple):
     @classmethod
     def parse(cls, text: str) -> "Allowed":
         match = _ALLOWED.fullmatch(text)
-        if match is None:
-            raise ConfigError(
-                f"cannot read {text!r}", where=LIST, fix="entries are HOST, ADDRESS or CIDR, each with :PORT if wanted"
-            )
-        host = match[1].replace("[", "").replace("]", "").lower()
-        port = int(match[2]) if match[2] else None
+        host, port = (match[1], match[2]) if match else (text, None)
+        host = host.replace("[", "").replace("]", "").lower().rstrip(".")
         try:
-            return cls(host, ip_network(host), port)
+            return cls(host, ip_network(host), int(port) if port else None)
         except ValueError as error:
-            if "/" in host:
-                raise ConfigError(f"cannot read {text!r}: {error}", where=LIST) from error
-            return cls(host.rstrip("."), None, port)
+            if not _HOST.fullmatch(host):
+                raise ConfigError(
+                    f"cannot read {text!r}", where=LIST, fix="entries are HOST, ADDRESS or CIDR, with :PORT if wanted"
+                ) from error
+            return cls(host, None, int(port) if port else None)
 
     def covers(self, target: Origin, address: Address) -> bool:
         at = target.host == self.host if self.network is None else address in self.network

@@ -19,6 +19,7 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 from aiohttp.connector import Connection
 
 from agenteval.domain.json_value import Json
+from agenteval.net import forbid
 from agenteval.net.errors import NetError, NetFault
 from agenteval.net.guard import Guard, Origin, origin
 
@@ -26,9 +27,6 @@ MAX_REPLY_BYTES = 2 * 1024 * 1024
 CONNECT_TIMEOUT_S = 10.0
 KEEP_ALIVE_S = 1.5
 JSON_HEADERS = {"Content-Type": "application/json", "Accept": "application/json"}
-
-forbid: ContextVar[bool] = ContextVar("forbid_network", default=False)
-"""Set while a write transaction is open: waiting for the network there would hold the database's only write lock."""
 
 _connected: ContextVar[bool] = ContextVar("connected", default=False)
 

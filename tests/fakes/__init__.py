@@ -1,0 +1,1 @@
+"""Servers on loopback that behave as told: a model and an agent."""
