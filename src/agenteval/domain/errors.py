@@ -80,13 +80,23 @@ class Duplicate(StateError):
 
 
 class TargetError(AgentEvalError):
-    """`delivered`: the agent got the message, so the failure is its own; otherwise it is ours or the settings'."""
+    """`delivered`: the agent got the message, so the failure is its own; otherwise it is ours or the settings'.
+    `retry_after_s`: how long the agent's server asked to wait, seconds, when it did."""
 
     code = "target"
     delivered: bool = False
 
-    def __init__(self, message: str, *, where: str = "", fix: str = "", delivered: bool | None = None) -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        where: str = "",
+        fix: str = "",
+        delivered: bool | None = None,
+        retry_after_s: float | None = None,
+    ) -> None:
         super().__init__(message, where=where, fix=fix)
+        self.retry_after_s = retry_after_s
         if delivered is not None:
             self.delivered = delivered
 

@@ -14,11 +14,12 @@ from agenteval.domain.transcript import ToolCall
 
 @dataclass(frozen=True, slots=True)
 class AgentReply:
-    """What came back for one message. `reply` None or blank: the agent said nothing, which is an answer. `latency_ms`
-    is the recorded one of a recorded reply, None when it is to be measured."""
+    """What came back for one message. `reply` None or blank: the agent said nothing, which is an answer. A `recorded`
+    reply brings its own `latency_ms`, None if it was never measured; otherwise it is measured while waiting."""
 
     reply: Json
     tool_calls: tuple[ToolCall, ...] = ()
+    recorded: bool = False
     latency_ms: float | None = None
 
 
@@ -38,7 +39,7 @@ class Channel(Protocol):
         ...
 
     def open(self, conversation_id: str, case_id: str = "") -> Conversation:
-        """A new dialog; `conversation_id` is unique to the attempt. `case_id` finds a recorded dialog; it is never sent."""
+        """A new dialog; `conversation_id` is unique to the attempt; `case_id`, for recorded dialogs, is never sent."""
         ...
 
     async def close(self) -> None: ...
