@@ -1,0 +1,129 @@
+"""One message to the agent and what came of it: the one place where a target's failure becomes data."""
+
+import asyncio
+import math
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
+from dataclasses import replace
+from random import Random
+
+import orjson
+
+from agenteval.domain.errors import TargetError, TargetProtocolError, TargetRateLimited, TargetTimeout
+from agenteval.domain.json_value import Json
+from agenteval.domain.ports import AgentReply, Clock, Conversation
+from agenteval.domain.text import clean
+from agenteval.domain.transcript import Turn, TurnStatus
+from agenteval.net.limits import Limits
+
+REPLY_CAP_BYTES = 2 * 1024 * 1024  # of reply and tool calls together, as JSON
+_DEPTH_CAP = 100
+_ERROR_CAP = 2_000
+_FIRST_WAIT_S = 0.5
+_LONGEST_WAIT_S = 30.0
+_spread = Random(0).random  # noqa: S311 - it only keeps retries apart
+
+
+async def exchange(
+    conversation: Conversation,
+    index: int,
+    message: str,
+    *,
+    clock: Clock,
+    timeout_s: float,
+    retries: int,
+    limiter: Limits | None = None,
+    jitter: Callable[[], float] = _spread,
+) -> Turn:
+    """Send `message` as turn `index` and return the turn, whatever the agent does. Only cancellation is raised.
+
+    A message that was not delivered is tried again up to `retries` times if that may help: after Retry-After (at most
+    30 s), or after 0.5 s, 1 s, 2 s, ..., cut by `jitter` (0..1) to no less than half. What was delivered is never sent
+    again. `timeout_s` and a place of `limiter` are for one try; `latency_ms` is that of the reply, without what was
+    waited for before.
+    """
+    message = clean(message)
+    attempt = 0
+    while True:
+        try:
+            async with limiter.slot() if limiter else nullcontext():
+                reply = await _ask(conversation, message, clock, timeout_s)
+        except TargetError as error:
+            if error.delivered or not error.retryable or attempt >= retries:
+                return _failed(index, message, error)
+            wait_s = _wait_s(error, attempt, jitter)
+            if limiter and isinstance(error, TargetRateLimited):
+                limiter.pause(wait_s)
+            await clock.sleep(wait_s)
+            attempt += 1
+        else:
+            return Turn(index, message, reply.reply, reply.tool_calls, reply.latency_ms)
+
+
+async def _ask(conversation: Conversation, message: str, clock: Clock, timeout_s: float) -> AgentReply:
+    """The reply, cleaned, with its latency. Whatever goes wrong is a TargetError."""
+    deadline = asyncio.timeout(timeout_s)
+    started_s = clock.monotonic_s()
+    try:
+        async with deadline:
+            reply = await conversation.send(message)
+        elapsed_ms = max(0.0, clock.monotonic_s() - started_s) * 1000
+        return _usable(reply if reply.recorded else replace(reply, latency_ms=elapsed_ms))
+    except TargetError:
+        raise
+    except asyncio.CancelledError as error:
+        if (task := asyncio.current_task()) is None or task.cancelling():
+            raise
+        raise TargetError("the agent's code cancelled itself", delivered=True) from error
+    except Exception as error:
+        if deadline.expired():
+            raise TargetTimeout(f"no reply within {timeout_s:g} s") from error
+        raise TargetError(f"{type(error).__name__}: {error}", delivered=True) from error
+
+
+def _usable(reply: AgentReply) -> AgentReply:
+    """The reply as storage can hold it. Raises TargetProtocolError when it is too large or no JSON."""
+    calls = tuple(
+        replace(call, name=clean(call.name), arguments=_cleaned(call.arguments), result=_cleaned(call.result))
+        for call in reply.tool_calls
+    )
+    usable = replace(reply, reply=_cleaned(reply.reply), tool_calls=calls)
+    size = len(orjson.dumps([usable.reply, [[call.name, call.arguments, call.result] for call in calls]]))
+    if size > REPLY_CAP_BYTES:
+        raise TargetProtocolError(f"the reply has {size} bytes, more than the {REPLY_CAP_BYTES} that are kept")
+    return usable
+
+
+def _cleaned(value: object, depth: int = 0) -> Json:
+    if depth > _DEPTH_CAP:
+        raise TargetProtocolError(f"the reply is nested deeper than {_DEPTH_CAP} levels")
+    match value:
+        case str():
+            return clean(value)
+        case None | bool() | int():
+            return value
+        case float() if math.isfinite(value):
+            return value
+        case Mapping():
+            return {clean(str(key)): _cleaned(member, depth + 1) for key, member in value.items()}
+        case list() | tuple():
+            return [_cleaned(member, depth + 1) for member in value]
+        case _:
+            raise TargetProtocolError(f"the reply is no JSON: it contains {value!r:.100} ({type(value).__name__})")
+
+
+def _failed(index: int, message: str, error: TargetError) -> Turn:
+    if not error.delivered:
+        status = TurnStatus.NOT_DELIVERED
+    elif isinstance(error, TargetTimeout):
+        status = TurnStatus.TIMEOUT
+    else:
+        status = TurnStatus.ERROR
+    said = clean(str(error))
+    return Turn(index, message, status=status, error=said if len(said) <= _ERROR_CAP else f"{said[:_ERROR_CAP]}… (cut)")
+
+
+def _wait_s(error: TargetError, attempt: int, jitter: Callable[[], float]) -> float:
+    if error.retry_after_s is not None:
+        return min(error.retry_after_s, _LONGEST_WAIT_S) + _FIRST_WAIT_S * jitter()
+    return min(_FIRST_WAIT_S * 2.0**attempt, _LONGEST_WAIT_S) * (1 - jitter() / 2)
