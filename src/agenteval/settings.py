@@ -1,0 +1,198 @@
+"""The settings, and the only place that reads the environment and the configuration file.
+
+The file is `agenteval.toml` in the working directory, or the one that AGENTEVAL_CONFIG names; the environment goes
+first. A model's setting is `AGENTEVAL_JUDGE_BASE_URL` there and `base_url` under `[judge]` here, likewise for the roles
+EMBEDDING and MODERATION. An empty variable counts as not set.
+"""
+
+import os
+import re
+import tomllib
+from collections.abc import Mapping
+from difflib import get_close_matches
+from enum import StrEnum
+from fractions import Fraction
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PositiveFloat,
+    PositiveInt,
+    SecretStr,
+    ValidationError,
+)
+
+from agenteval.domain.errors import ConfigError
+from agenteval.domain.exact import exact
+
+FILE = "agenteval.toml"
+PREFIX = "AGENTEVAL_"
+
+
+class Role(StrEnum):
+    """What a model is used for."""
+
+    JUDGE = "judge"
+    EMBEDDING = "embedding"
+    MODERATION = "moderation"
+
+
+ROLES: frozenset[str] = frozenset(Role)
+
+
+def _price(value: Any) -> Any:
+    return exact(value) if isinstance(value, (int, float, str)) else value
+
+
+def _base_url(value: str) -> str:
+    if not re.fullmatch(r"https?://[^\s/?#@]+(/[^\s?#]*)?", value):
+        raise ValueError("must be http:// or https://, a host and perhaps a path, without user, password or query")
+    if value.endswith(("/chat/completions", "/embeddings", "/moderations")):
+        raise ValueError("must stop before /chat/completions, /embeddings or /moderations, usually at /v1")
+    return value.rstrip("/")
+
+
+def _sendable(value: SecretStr) -> SecretStr:
+    """HTTP headers carry visible ASCII; what is pasted brings quotes, newlines and full-width letters along."""
+    text = value.get_secret_value()
+    for character in text:
+        if not "\x20" <= character <= "\x7e":
+            raise ValueError(
+                f"contains {character!r} (U+{ord(character):04X}), which no header can carry; paste it anew"
+            )
+    if not text or text != text.strip() or text[0] in "\"'" or text[-1] in "\"'":
+        raise ValueError("is empty, or begins or ends with a space or a quotation mark; paste it anew")
+    return value
+
+
+def _pairs(value: Any) -> Any:
+    """`Name=value,Other=value`, as in OTEL_EXPORTER_OTLP_HEADERS; a table in the file stays as it is."""
+    if not isinstance(value, str):
+        return value
+    pairs = [pair.partition("=") for pair in value.split(",")]
+    if not all(name.strip() and equals for name, equals, _ in pairs):
+        raise ValueError("must be Name=value,Other=value")
+    return {name.strip(): text.strip() for name, _, text in pairs}
+
+
+def _listed(value: Any) -> Any:
+    return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
+
+
+HeaderName: TypeAlias = Annotated[str, Field(pattern=r"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")]
+HeaderValue: TypeAlias = Annotated[SecretStr, AfterValidator(_sendable)]
+Price: TypeAlias = Annotated[Fraction, BeforeValidator(_price), Field(ge=0)]
+
+
+class ModelSettings(BaseModel):
+    """How one model is reached and used.
+
+    `context_tokens`: what one request may hold, question and answer together. Prices are per million tokens, in the
+    currency of your choice. `timeout_s` is for one attempt. `structured`: how answers are made to fit a schema; `auto`
+    finds out what the provider accepts. `temperature` and `seed` are left out by themselves where a model refuses them.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, hide_input_in_errors=True)
+
+    base_url: Annotated[str, AfterValidator(_base_url)]
+    model: Annotated[str, Field(min_length=1)]
+    api_key: Annotated[SecretStr, AfterValidator(_sendable)] | None = None
+    provider: str = "openai_compatible"
+    context_tokens: PositiveInt = 32_768
+    temperature: Annotated[float, Field(ge=0, le=2)] = 0.0
+    seed: int = 0
+    max_tokens: PositiveInt | None = None
+    timeout_s: PositiveFloat = 60.0
+    max_concurrency: PositiveInt = 100
+    requests_per_minute: PositiveFloat | None = None
+    tokens_per_minute: PositiveFloat | None = None
+    input_price: Price | None = None
+    output_price: Price | None = None
+    structured: Literal["auto", "json_schema", "tool", "prompted"] = "auto"
+    headers: Annotated[Mapping[HeaderName, HeaderValue], BeforeValidator(_pairs)] = {}
+
+
+class Settings(BaseModel):
+    """`database_url`: a path of an SQLite file, or a URL. `allowed_targets`: see `net.guard`. A role without a model is
+    None."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+
+    database_url: str = ".agenteval/agenteval.db"
+    allowed_targets: Annotated[tuple[str, ...], BeforeValidator(_listed)] = ()
+    judge: ModelSettings | None = None
+    embedding: ModelSettings | None = None
+    moderation: ModelSettings | None = None
+
+    def model(self, role: Role) -> ModelSettings | None:
+        found: ModelSettings | None = getattr(self, role.value)
+        return found
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """Every value that no output may show."""
+        models = [model for role in Role if (model := self.model(role))]
+        keys = [model.api_key for model in models if model.api_key]
+        return tuple(key.get_secret_value() for key in [*keys, *(h for m in models for h in m.headers.values())])
+
+
+def load(environ: Mapping[str, str] | None = None, directory: Path = Path()) -> Settings:
+    """The settings from the environment over the file in `directory`. Raises ConfigError that names every variable, or
+    file and key, that cannot be used, with what to do about it."""
+    environ = os.environ if environ is None else environ
+    named = environ.get(f"{PREFIX}CONFIG")
+    path = directory / (named or FILE)
+    values = _read(path) if named or path.exists() else {}
+    variables: dict[tuple[str, ...], str] = {}
+    for variable, text in environ.items():
+        key = _key(variable)
+        if text and key and isinstance(section := values.setdefault(key[0], {}) if key[1:] else values, dict):
+            section[key[-1]] = text
+            variables[key] = variable
+    try:
+        return Settings.model_validate(values)
+    except ValidationError as error:
+        problems = [_problem(fault, path, variables) for fault in error.errors(include_input=False, include_url=False)]
+        raise ConfigError("\n".join(map(str, problems))) if problems[1:] else problems[0] from error
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"cannot be read: {error.strerror}", where=str(path)) from error
+    except UnicodeDecodeError as error:
+        raise ConfigError("is not UTF-8", where=str(path), fix="save it as UTF-8") from error
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"is not TOML: {error}", where=str(path)) from error
+
+
+def _key(variable: str) -> tuple[str, ...]:
+    """Where a variable's value belongs; empty when it is no setting."""
+    name = variable.removeprefix(PREFIX).lower() if variable.startswith(PREFIX) else ""
+    if name in Settings.model_fields and name not in ROLES:
+        return (name,)
+    role, _, field = name.partition("_")
+    return (role, field) if role in ROLES and field else ()
+
+
+def _problem(fault: Mapping[str, Any], path: Path, variables: Mapping[tuple[str, ...], str]) -> ConfigError:
+    key = tuple(str(part) for part in fault["loc"] if part != "[key]")
+    missing = fault["type"] == "missing"
+    variable = variables.get(key[:2]) or (f"{PREFIX}{'_'.join(key).upper()}" if missing else None)
+    where = variable or f"{path}, {'.'.join(key)}"
+    if missing:
+        return ConfigError(
+            "is not set", where=where, fix=f"the {key[0]} model needs a base URL and a model name; set both, or nothing"
+        )
+    if fault["type"] == "extra_forbidden":
+        known = (Settings if len(key) == 1 else ModelSettings).model_fields
+        near = get_close_matches(key[-1], known, n=1)
+        advice = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known)}"
+        return ConfigError("is no setting", where=where, fix=advice)
+    return ConfigError(str(fault["msg"]).removeprefix("Value error, "), where=where)
