@@ -1,0 +1,125 @@
+"""An agent's HTTP server: what a failed request means for the message in it."""
+
+from collections.abc import Mapping
+from email.utils import parsedate_to_datetime
+
+import orjson
+
+from agenteval.domain.errors import (
+    DestinationForbidden,
+    TargetError,
+    TargetProtocolError,
+    TargetRateLimited,
+    TargetTimeout,
+    TargetUnavailable,
+)
+from agenteval.domain.json_value import Json
+from agenteval.domain.target import Target
+from agenteval.net.errors import NetError, NetFault
+from agenteval.net.guard import Guard
+from agenteval.net.redact import Redactor
+from agenteval.net.session import CONNECT_TIMEOUT_S, JSON_HEADERS, Response, Session
+
+_CHECK_TIMEOUT_S = 10.0
+_EXCERPT = 200
+_ADVICE = {
+    400: "check the request's body against what the agent expects",
+    401: "check the key in the target's headers",
+    403: "check the key in the target's headers, and what it may do",
+    404: "check the url",
+    405: "check url and method",
+    422: "check the request's body against what the agent expects",
+}
+
+
+class Endpoint:
+    """The server at `url`, and only there. Every failure is a TargetError without secrets."""
+
+    def __init__(self, url: str, target: Target, guard: Guard, *, secrets: frozenset[str] = frozenset()) -> None:
+        self._timeout_s = target.timeout_s
+        self._redact = Redactor(target.secrets | secrets)
+        # Half the time at most, so that a connection that never comes is not taken for an answer that never comes.
+        connect_timeout_s = min(CONNECT_TIMEOUT_S, target.timeout_s / 2)
+        try:
+            self._session = Session(url, guard=guard, connect_timeout_s=connect_timeout_s)
+        except NetError as error:
+            raise self._failure(error) from error
+
+    async def check(self) -> None:
+        """Raises TargetError when nobody can be reached there; whatever answers will do."""
+        try:
+            await self._session.request("HEAD", f"{self._session.origin}/", timeout_s=_CHECK_TIMEOUT_S)
+        except NetError as error:
+            if not error.delivered:
+                raise self._failure(error) from error
+
+    async def request(
+        self, method: str, url: str, *, body: Json = None, headers: Mapping[str, str] | None = None
+    ) -> Response:
+        """The response if it is a 2xx; `body` None sends none."""
+        sent = {name.lower(): value for name, value in {**JSON_HEADERS, **(headers or {})}.items()}
+        try:
+            response = await self._session.request(
+                method,
+                url,
+                body=None if body is None else orjson.dumps(body),
+                headers=sent,
+                timeout_s=self._timeout_s,
+            )
+        except NetError as error:
+            raise self._failure(error) from error
+        if not 200 <= response.status < 300:
+            raise self._refusal(response)
+        return response
+
+    async def close(self) -> None:
+        await self._session.close()
+
+    def malformed(self, message: str, response: Response) -> TargetProtocolError:
+        """The error for a reply that cannot be understood, with its beginning."""
+        return TargetProtocolError(self._redact(message + _excerpt(response)))
+
+    def _failure(self, error: NetError) -> TargetError:
+        message = self._redact(error.message)
+        match error.fault:
+            case NetFault.FORBIDDEN:
+                return DestinationForbidden(message)
+            case NetFault.TIMEOUT if error.delivered:
+                return TargetTimeout(message)
+            case NetFault.DNS | NetFault.CONNECT | NetFault.TIMEOUT | NetFault.DROPPED:
+                return TargetUnavailable(message, delivered=error.delivered)
+            case NetFault.TOO_LARGE | NetFault.PROTOCOL | NetFault.TLS:
+                return TargetProtocolError(message, delivered=error.delivered)
+
+    def _refusal(self, response: Response) -> TargetError:
+        status = response.status
+        message = self._redact(f"the agent answered {status}{_excerpt(response)}")
+        wait_s = retry_after_s(response.headers)
+        if status == 429:
+            return TargetRateLimited(message, retry_after_s=wait_s)
+        if status == 503:
+            return TargetUnavailable(message, retry_after_s=wait_s)
+        if status >= 500:
+            return TargetError(message, delivered=True)
+        if 300 <= status < 400:
+            leads_to = self._redact(response.headers.get("Location", "nowhere"))
+            return TargetError(f"the agent answered {status}, a redirect to {leads_to}", fix="give the final url")
+        return TargetError(message, fix=_ADVICE.get(status, ""))
+
+
+def retry_after_s(headers: Mapping[str, str]) -> float | None:
+    """Seconds of a Retry-After header, never negative; a date counts from the server's own Date. None without a usable
+    one."""
+    value = headers.get("Retry-After", "").strip()
+    if value.isascii() and value.isdigit():
+        return float(value)
+    try:
+        until, now = parsedate_to_datetime(value), parsedate_to_datetime(headers["Date"])
+        return max(0.0, (until - now).total_seconds())
+    except (KeyError, TypeError, ValueError):
+        return None
+
+
+def _excerpt(response: Response) -> str:
+    text = " ".join(response.body[: 4 * _EXCERPT].decode(errors="replace").split())
+    return f": {text[:_EXCERPT]}" if text else " with an empty body"
