@@ -1,0 +1,64 @@
+"""A judge that answers as its script says, as the last step of a panel.
+
+    Panel(ByCode(), ScriptedStep(lambda ask: {"reason": "...", "verdict": "met"}))
+
+What it says goes through `judge.verify` like a model's words: a flawed answer is asked for once more, then it is final.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, TypeAlias
+
+from agenteval.domain.questions import Ask, Judged, Question, Unscored
+from agenteval.domain.transcript import Dialog
+from agenteval.judge.panel import Answered, Said
+from agenteval.judge.verify import Seen, Verified, verify
+
+
+class Tries(NamedTuple):
+    """What is said at first, and what when asked again."""
+
+    first: object
+    second: object
+
+
+Answer: TypeAlias = Any
+"""Raw JSON as a model gives it, `Tries` of such, a finished `Judged` or `Unscored`, or None: leaves it open."""
+
+
+@dataclass
+class ScriptedStep:
+    """`asked` is every ask that came, in order."""
+
+    script: Callable[[Ask], Answer]
+    asked: list[Ask] = field(default_factory=list)
+
+    async def answer(self, dialog: Dialog, asks: Sequence[Ask]) -> Said:
+        self.asked.extend(asks)
+        said = {ask.key: answer for ask in asks if (answer := self._answer(dialog, ask)) is not None}
+        return Said(said)
+
+    async def learn(self, dialog: Dialog, asks: Sequence[Ask], answers: Answered) -> None:
+        return None
+
+    def _answer(self, dialog: Dialog, ask: Ask) -> Judged[Any] | Unscored | None:
+        match self.script(ask):
+            case None:
+                return None
+            case Judged() | Unscored() as finished:
+                return finished
+            case raw if isinstance(ask, Question):
+                verified = verified_twice(ask, raw, dialog)
+                if verified.value is None:
+                    return Unscored(verified.flaws[0].cause, verified.flaws[0].message)
+                return Judged(verified.value, "model:scripted", dropped=verified.dropped)
+            case value:
+                return Judged(value, "encoder:scripted")
+
+
+def verified_twice(question: Question[Any], raw: object, dialog: Dialog) -> Verified:
+    """Verified as the model judge does: when the first try is flawed, the second is the last."""
+    first, second = raw if isinstance(raw, Tries) else (raw, raw)
+    seen = Seen(dialog, question.view)
+    verified = verify(question, first, seen, last=False)
+    return verify(question, second, seen, last=True) if verified.flaws else verified
