@@ -1,0 +1,217 @@
+"""Dates and times as people write them. No reference date is known, so relative words stay symbolic."""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from agenteval.domain.numerals import CHINESE, number
+
+
+class Date(NamedTuple):
+    """A calendar date; None for a part that was not said."""
+
+    year: int | None
+    month: int | None
+    day: int | None
+
+
+class Weekday(NamedTuple):
+    """0 is Monday, 7 the weekend. `week`: 0 this week, 1 the next, -1 the last; None when not said."""
+
+    day: int
+    week: int | None
+
+
+class Offset(NamedTuple):
+    """So many days after the day of the conversation."""
+
+    days: int
+
+
+class Time(NamedTuple):
+    """`hour` 0-23. When neither half of the day nor 24 hours were told apart, `exact` is False: "3点" is 3 or 15."""
+
+    hour: int
+    minute: int
+    exact: bool
+
+
+class Daypart(NamedTuple):
+    name: str  # morning, noon, afternoon, evening, night
+
+
+Day = Date | Weekday | Offset
+Clock = Time | Daypart
+
+
+def same_day(one: Day, other: Day) -> bool:
+    """Whether both may be one day: every part that both tell agrees, and at least one does."""
+    if isinstance(one, Date) and isinstance(other, Date):
+        pairs = [(a, b) for a, b in zip(one, other, strict=True) if a is not None and b is not None]
+        return bool(pairs) and all(a == b for a, b in pairs)
+    if isinstance(one, Weekday) and isinstance(other, Weekday):
+        return one.day == other.day and (one.week == other.week or None in (one.week, other.week))
+    return one == other
+
+
+def same_clock(one: Clock, other: Clock) -> bool:
+    if isinstance(one, Time) and isinstance(other, Time):
+        if one.exact and other.exact:
+            return one[:2] == other[:2]
+        return one.minute == other.minute and one.hour % 12 == other.hour % 12
+    return one == other
+
+
+# ---- days ------------------------------------------------------------------------------------------------------------
+
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_MONTH = (
+    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
+    r"|nov(?:ember)?|dec(?:ember)?)"
+)
+_WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun", "weekend")
+_WEEKDAY = r"(?:(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b|weekend\b|(?-i:Mon|Tues?|Wed|Thu(?:rs?)?|Fri|Sat|Sun)(?=[\s,.;!?)]|\Z))"
+_CN = f"[{CHINESE}]{{1,3}}"
+_DAY_NUMBER = rf"(?:\d{{1,2}}|{_CN})"
+_RELATIVE = {
+    "大前天": -3, "前天": -2, "前日": -2, "昨": -1, "今": 0, "当天": 0, "明": 1, "大后天": 3, "后天": 2, "后日": 2,
+    "today": 0, "tonight": 0, "tomorrow": 1, "day after tomorrow": 2, "yesterday": -1, "day before yesterday": -2,
+}  # fmt: skip
+_DATE = re.compile(
+    r"(?<![\d.])(?P<iso_year>\d{4})(?P<sep>[-/.])(?P<iso_month>\d{1,2})(?P=sep)(?P<iso_day>\d{1,2})(?!\d)"
+    rf"|(?:(?P<cn_year>(?<!\d)\d{{4}}|(?<!\d)\d{{2}}|[{CHINESE}]{{2,4}})\s?年\s?)?(?P<cn_month>(?<!\d)\d{{1,2}}|{_CN})\s?月(?!\s?(?:租|付|薪|卡|票|饼|亮))"
+    rf"(?:份|\s?(?P<cn_day>{_DAY_NUMBER})\s?(?:[日号]|(?<=\d)(?![\d:.\u3400-\u9fff])))?"
+    rf"|(?P<only_day>(?<![\d第]){_DAY_NUMBER})\s?[日号](?![线楼门店座车机馆厅院桌间房码游])"
+    r"|(?<![\d/.])(?P<first>\d{1,2})/(?P<second>\d{1,2})(?:/(?P<last>\d{4}|\d{2}))?(?![\d/])"
+    rf"|\b(?P<m_name>{_MONTH})\b\.?\s+(?:the\s+)?(?P<m_day>\d{{1,2}})(?:st|nd|rd|th)?(?![\d:])(?:,?\s+(?P<m_year>\d{{4}}))?\b"
+    rf"|\b(?P<d_day>\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?(?P<d_name>{_MONTH})\b\.?(?:,?\s+(?P<d_year>\d{{4}}))?"
+    rf"|\b(?P<y_name>{_MONTH})\b\.?,?\s+(?P<y_year>\d{{4}})\b"
+    r"|\b(?P<th_day>\d{1,2})(?:st|nd|rd|th)\b"
+    r"|(?P<week>(?:这|本|今|下个?|上个?){0,2})(?:个)?(?:周|星期|礼拜)(?P<cn_weekday>[一二三四五六日天末])(?!年)"
+    rf"|\b(?:(?P<which>next|this|last|coming)\s+)?(?P<weekday>{_WEEKDAY})(?:\s+(?P<after>next|this|last)\s+week\b)?"
+    r"|(?P<relative>大[前后]天|前[天日]|后[天日]|当天|昨(?=[天日晚])|今(?=[天日晚早])|明(?=[天日晚早])"
+    r"|\b(?:day\s+after\s+tomorrow|day\s+before\s+yesterday|today|tonight|tomorrow|yesterday)\b)[天日早晚]?",
+    re.IGNORECASE,
+)
+_WEEKS = {"next": 1, "this": 0, "coming": None, "last": -1}
+_DAYS_OF_MONTH = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+
+
+def dates(text: str) -> Iterator[tuple[int, int, Day]]:
+    """Every date `(start, end, value)` of a narrow text. "9/1" is month/day, unless only day/month is possible."""
+    for m in _DATE.finditer(text):
+        day = _day(m)
+        if day is not None:
+            yield m.start(), m.end(), day
+
+
+def _day(m: re.Match[str]) -> Day | None:
+    if m["relative"]:
+        return Offset(_RELATIVE[" ".join(m["relative"].lower().split())])
+    if m["cn_weekday"]:
+        week = m["week"]
+        shift = week.count("下") - week.count("上") if week else None
+        return Weekday("一二三四五六日末天".index(m["cn_weekday"]) if m["cn_weekday"] != "天" else 6, shift)
+    if m["weekday"]:
+        name = m["weekday"].lower()
+        which = (m["after"] or m["which"] or "").lower()
+        return Weekday(next(i for i, w in enumerate(_WEEKDAYS) if name.startswith(w)), _WEEKS.get(which))
+    return _date(*_parts(m))
+
+
+def _parts(m: re.Match[str]) -> tuple[str | None, str | None, str | None]:
+    """Year, month, day of a calendar date as written."""
+    if m["iso_year"]:
+        return m["iso_year"], m["iso_month"], m["iso_day"]
+    if m["cn_month"]:
+        return m["cn_year"], m["cn_month"], m["cn_day"]
+    if m["first"]:
+        month, day = m["first"], m["second"]
+        return m["last"], *((day, month) if int(month) > 12 else (month, day))
+    if name := m["m_name"] or m["d_name"] or m["y_name"]:
+        month = str(_MONTHS.index(name[:3].lower()) + 1)
+        return m["m_year"] or m["d_year"] or m["y_year"], month, m["m_day"] or m["d_day"]
+    return None, None, m["only_day"] or m["th_day"]
+
+
+def _date(year: str | None, month: str | None, day: str | None) -> Date | None:
+    y, m, d = (None if part is None else _whole(part) for part in (year, month, day))
+    if y is not None and y < 100:
+        y += 2000
+    if m is not None and not 1 <= m <= 12:
+        return None
+    if d is not None and not 1 <= d <= (31 if m is None else _DAYS_OF_MONTH[m - 1]):
+        return None
+    return Date(y, m, d)
+
+
+# ---- clock times -----------------------------------------------------------------------------------------------------
+
+_DAYPARTS = {
+    "凌晨": "night", "半夜": "night", "深夜": "night", "早上": "morning", "早晨": "morning", "清晨": "morning", "上午": "morning",
+    "早": "morning", "中午": "noon", "正午": "noon", "noon": "noon", "midday": "noon", "下午": "afternoon", "傍晚": "evening",
+    "晚上": "evening", "夜里": "night", "晚": "evening", "morning": "morning", "afternoon": "afternoon", "evening": "evening",
+    "night": "night", "tonight": "evening", "midnight": "night",
+}  # fmt: skip
+_PART_CN = r"凌晨|半夜|深夜|早上|早晨|清晨|上午|中午|正午|下午|傍晚|晚上|夜里|(?<=[今明昨后])[早晚]"
+_PART_EN = r"(?:in\s+the\s+(?:morning|afternoon|evening)|at\s+night)"
+_HOUR_WORD = r"(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)"
+_MERIDIEM = r"(?:a\.?m\b\.?|p\.?m\b\.?)"
+_TIME = re.compile(
+    rf"(?:(?P<part>{_PART_CN})的?\s?)?(?:(?<![\d:.])(?P<h24>\d{{1,2}}):(?P<m24>\d{{2}})(?::\d{{2}})?(?![\d:])(?:\s?(?P<ampm24>{_MERIDIEM}|{_PART_EN}))?"
+    rf"|(?P<cn_hour>(?<![\d:.])\d{{1,2}}|(?<![有早快慢多少差])[{CHINESE}]{{1,3}})\s?[点點时](?!间|候|评|餐|赞|击)"
+    rf"(?:(?P<half>半)|(?P<quarter>[一三])刻|(?P<cn_minute>\d{{1,2}}|[{CHINESE}]{{1,3}})(?:分|(?![\d:个位人间张元块天晚月日]))|(?P<whole>[钟整]))?)"
+    rf"|\b(?P<hour>\d{{1,2}}|{_HOUR_WORD})\s?(?:(?P<ampm>{_MERIDIEM})|(?P<oclock>o'?\s?clock\b)?\s?(?P<en_part>{_PART_EN})|(?P<bare>o'?\s?clock\b))"
+    rf"|\b(?P<past>half|quarter)\s+(?P<side>past|to)\s+(?P<past_hour>\d{{1,2}}|{_HOUR_WORD})\b(?:\s?(?P<past_part>{_MERIDIEM}|{_PART_EN}))?"
+    rf"|(?P<daypart>{_PART_CN}|\b(?:morning|afternoon|evening|midday|noon|midnight|tonight|night)\b)",
+    re.IGNORECASE,
+)
+
+
+def times(text: str) -> Iterator[tuple[int, int, Clock]]:
+    """Every clock time or part of the day `(start, end, value)` of a narrow text."""
+    for m in _TIME.finditer(text):
+        clock = _clock(m)
+        if clock is not None:
+            yield m.start(), m.end(), clock
+
+
+def _clock(m: re.Match[str]) -> Clock | None:
+    if m["daypart"]:
+        return Daypart(_DAYPARTS[m["daypart"].lower()])
+    if m["past"]:
+        minute, hour = (30 if m["past"].lower() == "half" else 15), _whole(m["past_hour"])
+        if m["side"].lower() == "to":
+            minute, hour = 60 - minute, hour - 1 or 12
+        return _time(hour, minute, m["past_part"])
+    if m["h24"]:
+        return _time(int(m["h24"]), int(m["m24"]), m["part"] or m["ampm24"], padded=m["h24"].startswith("0"))
+    if m["cn_hour"]:
+        if m["cn_hour"] == "一" and not (m["part"] or m["half"] or m["quarter"] or m["cn_minute"] or m["whole"]):
+            return None  # 一点: "a little"
+        minute = 30 if m["half"] else 15 * _whole(m["quarter"]) if m["quarter"] else _whole(m["cn_minute"] or "0")
+        return _time(_whole(m["cn_hour"]), minute, m["part"])
+    return _time(_whole(m["hour"]), 0, m["ampm"] or m["en_part"])
+
+
+def _time(hour: int, minute: int, half: str | None, *, padded: bool = False) -> Time | None:
+    """`half`: am, pm or a part of the day as written."""
+    if not (0 <= hour <= 24 and 0 <= minute < 60):
+        return None
+    if half is None or hour > 12 or hour == 0:
+        return Time(hour % 24, minute, exact=half is not None or padded or hour > 12 or hour == 0)
+    words = half.lower().replace(".", "").split()
+    part = {"am": "morning", "pm": "afternoon"}.get(words[-1]) or _DAYPARTS[words[-1]]
+    afternoon = {
+        "morning": False,
+        "noon": hour < 10 or hour == 12,
+        "afternoon": True,
+        "evening": 4 <= hour < 12,
+        "night": 6 <= hour < 12,
+    }[part]
+    return Time(hour % 12 + (12 if afternoon else 0), minute, exact=True)
+
+
+def _whole(text: str) -> int:
+    value = number(text.lower())
+    return -1 if value is None else int(value)

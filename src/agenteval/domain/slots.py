@@ -1,0 +1,232 @@
+"""Typed values of slots, found and compared by code.
+
+Every value has a normalised form that can be compared: "138 0013 8000" and "+86 13800138000" are one phone number,
+"两百五" and "250" one number, "9月1日" and "2026-09-01" may be one date. The search is linear in the text.
+"""
+
+import re
+from collections.abc import Hashable, Iterator
+from enum import StrEnum
+from fractions import Fraction
+from typing import NamedTuple
+
+from agenteval.domain.moments import Clock, Day, dates, same_clock, same_day, times
+from agenteval.domain.numerals import CHINESE, DECIMAL, ENGLISH, narrow, number, numbers
+from agenteval.domain.text import fold, occurrences, quote_form
+
+
+class SlotType(StrEnum):
+    TEXT = "text"
+    NUMBER = "number"
+    MONEY = "money"
+    PHONE = "phone"
+    EMAIL = "email"
+    DATE = "date"
+    TIME = "time"
+    DATETIME = "datetime"
+    ID_CARD = "id_card"
+    URL = "url"
+
+
+class Found(NamedTuple):
+    """A value where it stands: `text` is the slice `[start:end]`, `value` what `same` compares."""
+
+    start: int
+    end: int
+    text: str
+    value: Hashable
+
+
+class Money(NamedTuple):
+    amount: Fraction
+    currency: str | None  # ISO 4217; None when not said
+
+
+class Moment(NamedTuple):
+    day: Day
+    clock: Clock
+
+
+_Values = Iterator[tuple[int, int, Hashable]]
+
+
+def find(kind: SlotType, text: str) -> list[Found]:
+    """Every value of the type in the text. A text slot takes the whole text, unless it is blank."""
+    return [Found(start, end, text[start:end], value) for start, end, value in _FINDERS[kind](narrow(text))]
+
+
+def valid(kind: SlotType, text: str) -> bool:
+    """Whether the text states a value of the type ("3 people" states a number)."""
+    return bool(find(kind, text))
+
+
+def same(kind: SlotType, one: Hashable, other: Hashable) -> bool:
+    """Whether two values that `find` gave for the type may mean one thing: all that both of them tell agrees."""
+    if isinstance(one, Moment) and isinstance(other, Moment):
+        return same_day(one.day, other.day) and same_clock(one.clock, other.clock)
+    if isinstance(one, Money) and isinstance(other, Money):
+        return one.amount == other.amount and (one.currency == other.currency or None in (one.currency, other.currency))
+    if kind is SlotType.PHONE:
+        return _same_phone(str(one), str(other))
+    if kind is SlotType.DATE:
+        return same_day(one, other)  # type: ignore[arg-type]
+    if kind is SlotType.TIME:
+        return same_clock(one, other)  # type: ignore[arg-type]
+    return one == other
+
+
+def matches(expected: str, text: str, kind: SlotType = SlotType.TEXT) -> list[Found]:
+    """Where the text states the expected value: by value when that is one value of the type, else word for word, as
+    "50-100元".
+
+    Word for word means equal after `fold`, on word boundaries, with spaces free beside Chinese characters and punctuation.
+    A money amount is also met by a plain number: the question told the currency.
+    """
+    if kind is SlotType.TEXT:
+        return _verbatim(expected, text)
+    wanted = find(kind, expected)
+    stated = find(kind, text)
+    if kind is SlotType.MONEY:
+        wanted = wanted or _plain_amounts(expected)
+        taken = [range(f.start, f.end) for f in stated]
+        stated += [f for f in _plain_amounts(text) if not any(f.start in r for r in taken)]
+    if len(wanted) != 1:
+        return _verbatim(expected, text)
+    return sorted((f for f in stated if same(kind, wanted[0].value, f.value)), key=lambda f: f.start)
+
+
+def _verbatim(expected: str, text: str) -> list[Found]:
+    words = _words(expected)
+    spans = ((start, end, text[start:end]) for start, end in occurrences(expected.strip(), text))
+    return [Found(start, end, said, quote_form(said)) for start, end, said in spans if _words(said) == words]
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"[^\W\u3400-\u9fff]+", fold(text))
+
+
+def _plain_amounts(text: str) -> list[Found]:
+    return [Found(start, end, text[start:end], Money(value, None)) for start, end, value in numbers(narrow(text))]
+
+
+# ---- money -----------------------------------------------------------------------------------------------------------
+
+_CURRENCIES = {
+    "CNY": r"¥|rmb|cny|yuan|元|块钱?|圆|人民币",
+    "USD": r"us\$|\$|usd|dollars?|bucks|美元|美金|刀",
+    "EUR": r"€|eur|euros?|欧元",
+    "GBP": r"£|gbp|pounds?|英镑",
+    "JPY": r"jpy|yen|日元",
+    "HKD": r"hk\$|hkd|港币|港元",
+}
+_CURRENCY = "|".join(_CURRENCIES.values())
+_AMOUNT = rf"(?:(?:{DECIMAL})[十百千万亿]{{0,2}}|[{CHINESE}]{{1,20}}|{ENGLISH})"
+_MONEY = re.compile(
+    rf"(?P<before>hk\$|us\$|[$¥€£]|\b(?:usd|cny|rmb|eur|gbp|hkd|jpy)\b|人民币)\s?(?P<amount>(?:{DECIMAL})(?:[kK]\b|[十百千万亿]{{0,2}}))(?:\s?[元])?"
+    rf"|(?<![\d.,A-Za-z])(?P<number>{_AMOUNT})\s?(?P<after>{_CURRENCY})(?![a-z])(?:(?P<jiao>[\d一二三四五六七八九])(?:毛|角|(?![\d{CHINESE}个位人间])))?",
+    re.IGNORECASE,
+)
+
+
+def _money(text: str) -> _Values:
+    for m in _MONEY.finditer(text):
+        amount = number(m["amount"] or m["number"])
+        if amount is not None:
+            tenths = number(m["jiao"]) if m["jiao"] else None
+            yield m.start(), m.end(), Money(amount + (tenths or 0) / Fraction(10), _currency(m["before"] or m["after"]))
+
+
+def _currency(written: str) -> str:
+    return next(code for code, pattern in _CURRENCIES.items() if re.fullmatch(pattern, written, re.IGNORECASE))
+
+
+# ---- phone, e-mail, URL, identity card -------------------------------------------------------------------------------
+
+_PHONE = re.compile(
+    r"(?<![\dA-Za-z_.,])(?:"
+    r"(?:\+?86[\s-]?)?1[3-9](?:[\s-]?\d){9}"  # Chinese mobile
+    r"|0\d{2,3}[\s-]?\d{7,8}|[48]00[\s-]?\d{3}[\s-]?\d{4}"  # Chinese landline, service
+    r"|(?:\+?1[\s.-]?)?(?:\(\d{3}\)\s?|\d{3}[\s.-]|[2-9]\d{2})\d{3}[\s.-]?\d{4}"  # North American
+    r"|\+\d{1,3}(?:[\s.-]?\d{2,5}){2,5}"  # international
+    r"|(?!(?:19|20)\d\d[\s-]?\d{4})[2-9]\d{2,3}[\s-]?\d{4}"  # local, but no years or date
+    r")(?![\dA-Za-z])"
+)
+
+
+def _phones(text: str) -> _Values:
+    return ((m.start(), m.end(), re.sub(r"\D", "", m.group())) for m in _PHONE.finditer(text))
+
+
+def _same_phone(one: str, other: str) -> bool:
+    """With or without country code, or area code."""
+    short, long = sorted((one, other), key=len)
+    return long.endswith(short.lstrip("0")) and len(long) - len(short) <= 4
+
+
+_EMAIL = re.compile(r"(?<![\w.%+-])[A-Za-z0-9._%+-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){1,8}", re.ASCII)
+_URL = re.compile(
+    r"""(?:https?://|(?<![\w.@-])www\.)[^\s<>"'，。！？；、（）《》【】“”\u3400-\u9fff]{1,2048}"""
+    r"|(?<![\w.@/-])(?:[a-z0-9-]{1,63}\.){1,4}(?:com|cn|org|net|io|gov|edu|info|ai)\b(?![\w@-])(?:/[^\s<>\"'，。！？；、（）\u3400-\u9fff]{0,2048})?",
+    re.IGNORECASE | re.ASCII,
+)
+# 17 digits with a birth date, and a check character. That is not verified: test data hold invented numbers.
+_ID_CARD = re.compile(
+    r"(?<![\dA-Za-z])[1-9]\d{5}\s?(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])\s?\d{3}[\dXx](?![\dA-Za-z])"
+)
+
+
+def _emails(text: str) -> _Values:
+    return ((m.start(), m.end(), m.group().casefold()) for m in _EMAIL.finditer(text))
+
+
+def _urls(text: str) -> _Values:
+    for m in _URL.finditer(text):
+        url = m.group().rstrip(".,;:!?)]}'\"")
+        host, slash, path = re.sub(r"^https?://", "", url, flags=re.IGNORECASE).partition("/")
+        yield m.start(), m.start() + len(url), (host.casefold().removeprefix("www.") + slash + path).rstrip("/")
+
+
+def _id_cards(text: str) -> _Values:
+    return ((m.start(), m.end(), re.sub(r"\s", "", m.group()).upper()) for m in _ID_CARD.finditer(text))
+
+
+# ---- date with time --------------------------------------------------------------------------------------------------
+
+_BETWEEN = re.compile(r"[\sT,，、(（)）]{0,3}(?:的|at|on|around|from|by|大概|大约)?[\s(（]{0,2}", re.IGNORECASE)
+
+
+def _datetimes(text: str) -> _Values:
+    """A date and a time side by side, in either order; "明晚8点" shares its 晚."""
+    parts = sorted(
+        [(s, e, v, True) for s, e, v in dates(text)] + [(s, e, v, False) for s, e, v in times(text)],
+        key=lambda p: p[:2],
+    )
+    at = 0
+    while at + 1 < len(parts):
+        (start, end, one, is_day), (next_start, next_end, two, is_next_day) = parts[at], parts[at + 1]
+        if is_day != is_next_day and (next_start < end or _BETWEEN.fullmatch(text, end, next_start)):
+            day, clock = (one, two) if is_day else (two, one)
+            yield start, max(end, next_end), Moment(day, clock)  # type: ignore[arg-type]
+            at += 1
+        at += 1
+
+
+def _whole_text(text: str) -> _Values:
+    said = text.strip()
+    if said:
+        start = text.index(said)
+        yield start, start + len(said), quote_form(said)
+
+
+_FINDERS = {
+    SlotType.TEXT: _whole_text,
+    SlotType.NUMBER: numbers,
+    SlotType.MONEY: _money,
+    SlotType.PHONE: _phones,
+    SlotType.EMAIL: _emails,
+    SlotType.DATE: dates,
+    SlotType.TIME: times,
+    SlotType.DATETIME: _datetimes,
+    SlotType.ID_CARD: _id_cards,
+    SlotType.URL: _urls,
+}
