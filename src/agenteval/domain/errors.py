@@ -127,7 +127,13 @@ class DestinationForbidden(TargetError):
 
 
 class ModelError(AgentEvalError):
+    """`retry_after_s`: how long the provider asked to wait, seconds, when it did."""
+
     code = "model"
+
+    def __init__(self, message: str, *, where: str = "", fix: str = "", retry_after_s: float | None = None) -> None:
+        super().__init__(message, where=where, fix=fix)
+        self.retry_after_s = retry_after_s
 
 
 class ModelTimeout(ModelError):
@@ -141,14 +147,8 @@ class ModelUnavailable(ModelError):
 
 
 class ModelRateLimited(ModelError):
-    """`retry_after_s`: what the provider asked for, seconds, when it did."""
-
     code = "model_rate_limited"
     retryable = True
-
-    def __init__(self, message: str, *, where: str = "", fix: str = "", retry_after_s: float | None = None) -> None:
-        super().__init__(message, where=where, fix=fix)
-        self.retry_after_s = retry_after_s
 
 
 class ModelAuthError(ModelError):

@@ -6,10 +6,12 @@ POST in that place is reported as dropped and possibly delivered, which is the s
 idle connections are therefore closed after `KEEP_ALIVE_S`, before usual servers close them.
 """
 
+import re
 import time
 from collections.abc import Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
 from types import TracebackType
 from typing import Any, Self
 
@@ -27,6 +29,8 @@ MAX_REPLY_BYTES = 2 * 1024 * 1024
 CONNECT_TIMEOUT_S = 10.0
 KEEP_ALIVE_S = 1.5
 JSON_HEADERS = {"Content-Type": "application/json", "Accept": "application/json"}
+
+_NUMBER = re.compile(r"[0-9]{1,9}(\.[0-9]+)?")
 
 _connected: ContextVar[bool] = ContextVar("connected", default=False)
 
@@ -47,6 +51,22 @@ class Response:
         except orjson.JSONDecodeError as error:
             raise NetError(NetFault.PROTOCOL, f"the reply is not JSON: {error}", delivered=True) from error
         return value
+
+    @property
+    def retry_after_s(self) -> float | None:
+        """What the server asked to wait (RFC 9110 10.2.3, or `retry-after-ms`), never negative; a date counts from the
+        server's own clock. None without a usable value."""
+        milliseconds = self.headers.get("retry-after-ms", "")
+        seconds = self.headers.get("Retry-After", "")
+        if _NUMBER.fullmatch(milliseconds):
+            return float(milliseconds) / 1000
+        if _NUMBER.fullmatch(seconds):
+            return float(seconds)
+        try:
+            waiting = parsedate_to_datetime(seconds) - parsedate_to_datetime(self.headers.get("Date", ""))
+        except (TypeError, ValueError):
+            return None
+        return max(0.0, waiting.total_seconds())
 
 
 class _Resolver(AbstractResolver):

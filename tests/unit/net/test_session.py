@@ -9,7 +9,7 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 from agenteval.net import forbid
 from agenteval.net.errors import NetError, NetFault
 from agenteval.net.guard import Guard
-from agenteval.net.session import Session, Sessions
+from agenteval.net.session import Response, Session, Sessions
 from tests.fakes.faulty_agent import FaultyAgent
 
 Handler = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
@@ -83,6 +83,27 @@ async def test_any_status_is_a_reply_and_no_redirect_is_followed(
     reply = await sessions.at(url).post_json(url, {"message": "hi"}, timeout_s=5)
     assert reply.status == {"empty": 200, "redirect": 307}.get(path) or reply.status == int(path)
     assert len(agent.received) == 1
+
+
+@pytest.mark.parametrize(
+    ("headers", "wait_s"),
+    [
+        ({}, None),
+        ({"Retry-After": "7"}, 7.0),
+        ({"Retry-After": "0.5"}, 0.5),
+        ({"retry-after-ms": "250", "Retry-After": "1"}, 0.25),
+        ({"Retry-After": "Mon, 15 Jan 2024 08:00:30 GMT", "Date": "Mon, 15 Jan 2024 08:00:00 GMT"}, 30.0),
+        ({"Retry-After": "Mon, 15 Jan 2024 07:00:00 GMT", "Date": "Mon, 15 Jan 2024 08:00:00 GMT"}, 0.0),
+        ({"Retry-After": "Mon, 15 Jan 2024 08:00:30 GMT"}, None),
+        ({"Retry-After": "Mon, 15 Jan 2024 08:00:30", "Date": "Mon, 15 Jan 2024 08:00:00 GMT"}, None),
+        ({"Retry-After": "-5"}, None),
+        ({"Retry-After": "soon"}, None),
+        ({"Retry-After": "inf"}, None),
+        ({"Retry-After": "٣"}, None),
+    ],
+)
+def test_how_long_the_server_asked_to_wait(headers: dict[str, str], wait_s: float | None) -> None:
+    assert Response(429, headers, b"", 1.0).retry_after_s == wait_s
 
 
 @pytest.mark.parametrize(
