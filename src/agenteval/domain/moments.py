@@ -70,7 +70,10 @@ _MONTH = (
     r"|nov(?:ember)?|dec(?:ember)?)"
 )
 _WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun", "weekend")
-_WEEKDAY = r"(?:(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b|weekend\b|(?-i:Mon|Tues?|Wed|Thu(?:rs?)?|Fri|Sat|Sun)(?=[\s,.;!?)]|\Z))"
+_WEEKDAY = (
+    r"(?:(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b|weekend\b"
+    r"|(?-i:Mon|Tues?|Wed|Thu(?:rs?)?|Fri|Sat|Sun)(?=[\s,.;!?)]|\Z))"
+)
 _CN = f"[{CHINESE}]{{1,3}}"
 _DAY_NUMBER = rf"(?:\d{{1,2}}|{_CN})"
 _RELATIVE = {
@@ -148,11 +151,16 @@ def _date(year: str | None, month: str | None, day: str | None) -> Date | None:
 # ---- clock times -----------------------------------------------------------------------------------------------------
 
 _DAYPARTS = {
-    "凌晨": "night", "半夜": "night", "深夜": "night", "早上": "morning", "早晨": "morning", "清晨": "morning", "上午": "morning",
-    "早": "morning", "中午": "noon", "正午": "noon", "noon": "noon", "midday": "noon", "下午": "afternoon", "傍晚": "evening",
-    "晚上": "evening", "夜里": "night", "晚": "evening", "morning": "morning", "afternoon": "afternoon", "evening": "evening",
-    "night": "night", "tonight": "evening", "midnight": "night",
-}  # fmt: skip
+    word: name
+    for name, words in (
+        ("morning", ("早上", "早晨", "清晨", "上午", "早", "morning")),
+        ("noon", ("中午", "正午", "noon", "midday")),
+        ("afternoon", ("下午", "afternoon")),
+        ("evening", ("傍晚", "晚上", "晚", "evening", "tonight")),
+        ("night", ("凌晨", "半夜", "深夜", "夜里", "night", "midnight")),
+    )
+    for word in words
+}
 _PART_CN = r"凌晨|半夜|深夜|早上|早晨|清晨|上午|中午|正午|下午|傍晚|晚上|夜里|(?<=[今明昨后])[早晚]"
 _PART_EN = r"(?:in\s+the\s+(?:morning|afternoon|evening)|at\s+night)"
 _HOUR_WORD = r"(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)"

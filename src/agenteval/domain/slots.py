@@ -8,6 +8,7 @@ import re
 from collections.abc import Hashable, Iterator
 from enum import StrEnum
 from fractions import Fraction
+from itertools import pairwise
 from typing import NamedTuple
 
 from agenteval.domain.moments import Clock, Day, dates, same_clock, same_day, times
@@ -76,23 +77,34 @@ def same(kind: SlotType, one: Hashable, other: Hashable) -> bool:
 
 
 def matches(expected: str, text: str, kind: SlotType = SlotType.TEXT) -> list[Found]:
-    """Where the text states the expected value: by value when that is one value of the type, else word for word, as
-    "50-100元".
+    """Where the text states the expected value: by value when that is of the type, else word for word.
 
-    Word for word means equal after `fold`, on word boundaries, with spaces free beside Chinese characters and punctuation.
-    A money amount is also met by a plain number: the question told the currency.
+    A range ("50-100元") is met by its values one close after the other. Word for word means equal after `fold`, on word
+    boundaries, with spaces free beside Chinese characters and punctuation. A money amount is also met by a plain number:
+    the question told the currency.
     """
     if kind is SlotType.TEXT:
         return _verbatim(expected, text)
-    wanted = find(kind, expected)
-    stated = find(kind, text)
+    wanted, stated = find(kind, expected), find(kind, text)
     if kind is SlotType.MONEY:
         wanted = wanted or _plain_amounts(expected)
-        taken = [range(f.start, f.end) for f in stated]
-        stated += [f for f in _plain_amounts(text) if not any(f.start in r for r in taken)]
-    if len(wanted) != 1:
+        taken = {place for found in stated for place in range(found.start, found.end)}
+        stated = sorted(stated + [f for f in _plain_amounts(text) if f.start not in taken], key=lambda f: f.start)
+    if not wanted:
         return _verbatim(expected, text)
-    return sorted((f for f in stated if same(kind, wanted[0].value, f.value)), key=lambda f: f.start)
+    found = []
+    for at in range(len(stated) - len(wanted) + 1):
+        row = stated[at : at + len(wanted)]
+        close = all(after.start - before.end <= _RANGE_GAP for before, after in pairwise(row))
+        if close and all(same(kind, want.value, f.value) for want, f in zip(wanted, row, strict=True)):
+            start, end = row[0].start, row[-1].end
+            found.append(
+                Found(start, end, text[start:end], row[0].value if len(row) == 1 else tuple(f.value for f in row))
+            )
+    return found
+
+
+_RANGE_GAP = 5  # characters between the ends of a range: "50元 到 100元"
 
 
 def _verbatim(expected: str, text: str) -> list[Found]:
