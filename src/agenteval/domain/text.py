@@ -253,23 +253,27 @@ NEGATION = re.compile(
     r"|无比|无限|无线|无锡|无障碍|无微不至|非常|非洲|除非|是非|莫非|未来|未婚|特别|分别|区别|级别|性别|个别|告别|识别|差别|类别|辨别|派别|别墅|别人|别的|别致"
     r"|\b(?:not\s+(?:only|just|to\s+mention)|no\s+(?:problem|worries|doubt|matter|later\s+than|\d+)|(?:do\s+not|don['’]?t)\s+(?:worry|hesitate|forget))\b"
     r"|(?P<negation>[不未无非别]|没有?|失败"
-    r"|\b(?:not|no|never|cannot|unable|without|neither|nor|fail(?:s|ed|ure)?|unsuccessful(?:ly)?)\b|n['’]t\b|\b(?:can|don|won|didn|couldn|isn|wasn)t\b)",
+    r"|\b(?:not|no|never|cannot|unable|without|neither|nor|none|nothing|nobody|fail(?:s|ed|ure)?|unsuccessful(?:ly)?)\b|n['’]t\b|\b(?:can|don|won|didn|couldn|isn|wasn)t\b)",
     re.IGNORECASE,
 )
 _NEGATED_AFTER = re.compile(
-    r"失败|[不没未](?:能|有)?(?:成功|成(?!为)|了\b|上)|[不没]了(?![解])"
+    r"失败|[不没未](?:能|有)?(?:成功|成(?!为)|了\b|上|完成|到账|通过|生效|确认|处理|办理)|[不没]了(?![解])"
     r"|\b(?:failed|fails|unsuccessful|cannot|can['’]t|unable)\b|\b(?:is|was|are|were|has|have|had|could|can|did|does|do|will|would)(?:\s+not\b|n['’]t\b)",
     re.IGNORECASE,
 )
 _SUBORDINATE = re.compile(
-    r"\b(?:that|which|who|since|as|if|when|while|unless|until)\b|因为|由于|如果|如需|若", re.IGNORECASE
+    r"\b(?:that|which|who|since|as|if|when|while|unless|until)\b|因为|由于|如果|如需|若"
+    r"|\band\s+(?:will|would|can|could|is|was|are|were|has|have|had|do|does|did)\b",
+    re.IGNORECASE,
 )
 _PROMISE = re.compile(
     r"会[员议话场所展面见计客合晤诊徽费长籍]|机会|大会|晚会|聚会|宴会|社会|协会|约会|误会|开会|音乐会|演唱会|运动会|委员会|发布会|奥运会|博览会|学会|体会|国会|工会|商会"
     r"|(?:已经?|成功|刚刚?|并)将|将军|将近|麻将|若干|如何"
-    r"|(?P<promise>[会将]|马上|稍后|立即|立刻|即将|正在|尽快|随后|这就|准备|打算|待会|让我|我来"
+    r"|\b(?:can|happy\s+to|glad\s+to|pleased\s+to)\s+(?:confirm|say|tell|inform|report)\b"
+    r"|(?P<promise>[会将]|马上|稍后|立即|立刻|即将|正在|尽快|随后|这就|准备|打算|待会|让我|我来|[可能]以?[帮为给][您你]"
     r"|如果|如需|如要|若|要是|假如|假设|一旦"
-    r"|\b(?:will|shall|gonna|going\s+to|about\s+to|let\s+(?:me|us)|let['’]s|try(?:ing)?\s+to|if|once|as\s+soon\s+as)\b|['’]ll\b)",
+    r"|(?<=\bi )can\b|(?<=\bwe )can\b"
+    r"|\b(?:will|shall|gonna|going\s+to|about\s+to|let\s+(?:me|us)|let['’]s|try(?:ing)?\s+to|(?:happy|glad|love|like)\s+to|if|once|as\s+soon\s+as)\b|['’]ll\b)",
     re.IGNORECASE,
 )
 _ASKED_BEFORE = re.compile(
@@ -297,8 +301,8 @@ def is_negated(text: str, start: int) -> bool:
 
 
 def is_promised(text: str, start: int) -> bool:
-    """Whether the words at `start` stand in a clause that only announces them or makes them a condition:
-    "我将为您预订", "let me book", "如需取消"."""
+    """Whether the words at `start` stand in a clause that only announces or offers them, or makes them a condition:
+    "我将为您预订", "let me book", "I can book", "如需取消"."""
     return _holds(_PROMISE, "promise", _clause_around(text, start).before)
 
 

@@ -270,6 +270,10 @@ class TestClauses:
         "No [booking] was made",
         "您没有已[预订]的酒店",
         "未来三天都不能[预订]",
+        "[退款]还没到账",
+        "[退款]尚未完成",
+        "Nothing was [booked]",
+        "Your [booking] and payment could not be processed",
         "不客气的话也不能[退款]",
         "No problem but I did not [book] it",
     )
@@ -296,6 +300,9 @@ class TestClauses:
         "I did not find the first but [booked] the second",
         "I have [booked] the room that is not near the street",
         "The note is [booked]",
+        "Your room is [booked] and will not be charged",
+        "I have [cancelled] it as you did not pay",
+        "订单[预订]成功，不会产生额外费用",
     )
 
     @pytest.mark.parametrize("marked", NEGATED)
@@ -317,6 +324,9 @@ class TestClauses:
             "让我[预订]",
             "将军饭店稍后会[预订]",
             "如需[取消]请告诉我",
+            "我可以帮您[预订]",
+            "I can [book] it",
+            "I'd be happy to [book] it",
             "I will [book] it",
             "I'll [book] it",
             "I’ll [book] it",
@@ -341,6 +351,7 @@ class TestClauses:
             "将近十点[预订]了",
             "I [booked] it and will call you",
             "I will call you, it is [booked]",
+            "I can confirm that it is [booked]",
             "The willow room is [booked]",
             "I have [booked] it",
         ],
