@@ -79,17 +79,18 @@ def same(kind: SlotType, one: Hashable, other: Hashable) -> bool:
 def matches(expected: str, text: str, kind: SlotType = SlotType.TEXT) -> list[Found]:
     """Where the text states the expected value: by value when that is of the type, else word for word.
 
-    A range ("50-100元") is met by its values one close after the other. Word for word means equal after `fold`, on word
-    boundaries, with spaces free beside Chinese characters and punctuation. A money amount is also met by a plain number:
-    the question told the currency.
+    A range ("50-100元") is met by its values one close after the other. Word for word means equal after `fold`, on
+    word boundaries, with spaces free beside Chinese characters and punctuation. A money amount is also met by a plain
+    number: the question told the currency.
     """
     if kind is SlotType.TEXT:
         return _verbatim(expected, text)
     wanted, stated = find(kind, expected), find(kind, text)
     if kind is SlotType.MONEY:
         wanted = wanted or _plain_amounts(expected)
-        taken = {place for found in stated for place in range(found.start, found.end)}
-        stated = sorted(stated + [f for f in _plain_amounts(text) if f.start not in taken], key=lambda f: f.start)
+        taken = {place for money in stated for place in range(money.start, money.end)}
+        plain = [amount for amount in _plain_amounts(text) if amount.start not in taken]
+        stated = sorted((*stated, *plain), key=lambda amount: amount.start)
     if not wanted:
         return _verbatim(expected, text)
     found = []
@@ -98,9 +99,8 @@ def matches(expected: str, text: str, kind: SlotType = SlotType.TEXT) -> list[Fo
         close = all(after.start - before.end <= _RANGE_GAP for before, after in pairwise(row))
         if close and all(same(kind, want.value, f.value) for want, f in zip(wanted, row, strict=True)):
             start, end = row[0].start, row[-1].end
-            found.append(
-                Found(start, end, text[start:end], row[0].value if len(row) == 1 else tuple(f.value for f in row))
-            )
+            value = row[0].value if len(row) == 1 else tuple(f.value for f in row)
+            found.append(Found(start, end, text[start:end], value))
     return found
 
 
