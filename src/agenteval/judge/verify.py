@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
 
 from agenteval.domain.evidence import Rejected, Speaker, locate
@@ -46,16 +47,17 @@ class Flaw(NamedTuple):
     cause: Cause
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Seen:
     """The part of a dialog that a view shows, as a source of quotes."""
 
     dialog: Dialog
     view: View
 
-    @property
+    @cached_property
     def turns(self) -> Sequence[int]:
-        return [turn.index for turn in self.view.turns(self.dialog)]
+        shown = self.view.turns(self.dialog)
+        return range(shown[0].index, shown[-1].index + 1) if shown else range(0)
 
     def texts(self, turn: int, speaker: Speaker) -> Sequence[str]:
         if turn not in self.turns or (speaker is not Speaker.USER and not self.view.agent):
