@@ -1,7 +1,7 @@
 """Patterns that users write. RE2 runs them: its time is linear in the text, whatever the pattern."""
 
 import re
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
 import re2  # type: ignore[import-untyped]
@@ -46,7 +46,7 @@ class Pattern:
             raise TextTooLong(f"a text of {len(text):,} characters is too long to be searched for {self.source!r}")
 
 
-@cache
+@lru_cache(maxsize=256)
 def compile_pattern(pattern: str) -> Pattern:
     r"""The pattern, in RE2's syntax or with `\uXXXX`. Raises ValueError saying what is wrong and what to do."""
     if len(pattern) > MAX_PATTERN:
