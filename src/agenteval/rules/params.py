@@ -26,3 +26,6 @@ Points: TypeAlias = Annotated[
 ]
 Scope: TypeAlias = Literal["last_turn", "full_dialog"]
 Samples: TypeAlias = Literal[1, 3, 5]
+Milliseconds: TypeAlias = Annotated[
+    Fraction, BeforeValidator(_exact), Gt(0), WithJsonSchema({"type": "number", "exclusiveMinimum": 0})
+]
