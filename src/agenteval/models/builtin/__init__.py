@@ -1,0 +1,1 @@
+"""The providers that come with AgentEval, one file each."""

@@ -1,0 +1,46 @@
+"""Calls to models are repeated when the same call may succeed later.
+
+The waits are exponential with full jitter: uniform between 0 and a bound that doubles (Brooker, "Exponential Backoff
+And Jitter", AWS 2015). What a provider asks for goes first. A rate limit holds all calls of its provider, not just one.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from random import Random
+from typing import TypeVar
+
+from agenteval.domain.errors import ModelError, ModelRateLimited
+from agenteval.domain.ports import Clock
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """At most `attempts` in all, and none that would begin later than `deadline_s` after the first."""
+
+    deadline_s: float
+    attempts: int = 6
+    first_s: float = 0.5
+    longest_s: float = 20.0
+
+    async def run(
+        self, attempt: Callable[[], Awaitable[T]], *, clock: Clock, random: Random, pause: Callable[[float], None]
+    ) -> T:
+        """Raises the last ModelError, at once when repeating is of no use."""
+        started_s = clock.monotonic_s()
+        failed = 0
+        while True:
+            try:
+                return await attempt()
+            except ModelError as error:
+                failed += 1
+                wait_s = random.uniform(0, min(self.longest_s, self.first_s * 2 ** (failed - 1)))
+                asked_s = error.retry_after_s or 0.0
+                late = clock.monotonic_s() + asked_s + wait_s > started_s + self.deadline_s
+                if not error.retryable or failed == self.attempts or late:
+                    raise
+                if isinstance(error, ModelRateLimited):
+                    pause(asked_s or wait_s)
+            # The jitter after what was asked for keeps a hundred calls from coming back in the same instant.
+            await clock.sleep(asked_s + wait_s)

@@ -1,0 +1,50 @@
+"""The models of a run, each in its role."""
+
+from dataclasses import dataclass
+
+from agenteval.domain.errors import ConfigError
+from agenteval.domain.ports import ChatModel, Embedder, Moderator
+from agenteval.models import MODELS, ModelContext, ModelProvider, variable
+from agenteval.settings import ModelSettings, Role, Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Models:
+    """None: there is no model for this role."""
+
+    judge: ChatModel | None = None
+    embedding: Embedder | None = None
+    moderation: Moderator | None = None
+
+    async def check(self) -> None:
+        """Whether every provider accepts its key and model; raises the first ModelError."""
+        for model in self._present:
+            await model.check()
+
+    async def close(self) -> None:
+        for model in self._present:
+            await model.close()
+
+    @property
+    def _present(self) -> list[ChatModel | Embedder | Moderator]:
+        return [model for model in (self.judge, self.embedding, self.moderation) if model is not None]
+
+
+def build(settings: Settings, context: ModelContext) -> Models:
+    """Raises ConfigError when a role names an unknown provider or one that does not serve it."""
+    judge = embedding = moderation = None
+    if chosen := settings.judge:
+        judge = _provider(Role.JUDGE, chosen).chat(Role.JUDGE, chosen, context)
+    if chosen := settings.embedding:
+        embedding = _provider(Role.EMBEDDING, chosen).embedder(Role.EMBEDDING, chosen, context)
+    if chosen := settings.moderation:
+        moderation = _provider(Role.MODERATION, chosen).moderator(Role.MODERATION, chosen, context)
+    return Models(judge, embedding, moderation)
+
+
+def _provider(role: Role, settings: ModelSettings) -> ModelProvider:
+    try:
+        return MODELS.get(settings.provider)()
+    except ConfigError as error:
+        message = f"no provider {settings.provider!r}: {error.message}"
+        raise ConfigError(message, where=variable(role, "provider"), fix=error.fix) from error

@@ -1,0 +1,27 @@
+"""What a call used and cost."""
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+from agenteval.domain.ports import Usage
+from agenteval.settings import ModelSettings
+
+PER_MILLION = Fraction(1, 1_000_000)
+
+
+def usage_of(reported: object, settings: ModelSettings) -> Usage:
+    """Usage from a provider's `usage` object. What it does not tell stays None, and so does a cost that needs it."""
+    told: Mapping[str, Any] = reported if isinstance(reported, Mapping) else {}
+    asked, said = _count(told.get("prompt_tokens")), _count(told.get("completion_tokens"))
+    return Usage(asked, said, _cost(asked, said, settings))
+
+
+def _cost(asked: int | None, said: int | None, settings: ModelSettings) -> Fraction | None:
+    if asked is None or said is None or settings.input_price is None or settings.output_price is None:
+        return None
+    return (asked * settings.input_price + said * settings.output_price) * PER_MILLION
+
+
+def _count(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
