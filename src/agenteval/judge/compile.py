@@ -53,7 +53,7 @@ def compile_request(
         Message("user", transcript(dialog, view, seal.mark) + _rejected(tasks, seal.mark)),
     )
     answer = answer_schema(tuple((task.id, task.form) for task in tasks))
-    identity = canonical([messages, [(task.id, schema(task.form)) for task in tasks], max_tokens, seal.seed])
+    identity = canonical([list(map(tuple, messages)), answer, max_tokens, seal.seed])
     return ChatRequest(
         messages=messages,
         custom_id=hashlib.sha256(identity).hexdigest()[:32],

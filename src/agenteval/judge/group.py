@@ -38,7 +38,7 @@ def windows(dialog: Dialog, view: View, budget_tokens: int) -> list[View] | None
     """`view` as it is when it fits into the budget, else overlapping windows that together show all of it; None when a
     single turn does not fit."""
     turns = view.turns(dialog)
-    sizes = [estimated_tokens("\n".join(transcript_lines(turn, view))) for turn in turns]
+    sizes = turn_tokens(dialog, view)
     if sum(sizes) <= budget_tokens:
         return [view]
     if any(size > budget_tokens for size in sizes):
@@ -54,3 +54,8 @@ def windows(dialog: Dialog, view: View, budget_tokens: int) -> list[View] | None
         if end == len(turns):
             return found
         start = max(start + 1, end - OVERLAP_TURNS)
+
+
+def turn_tokens(dialog: Dialog, view: View) -> list[int]:
+    """Estimated tokens of each turn that `view` shows."""
+    return [estimated_tokens("\n".join(transcript_lines(turn, view))) for turn in view.turns(dialog)]

@@ -10,7 +10,7 @@ from agenteval.domain.ports import Call, ChatModel, ChatReply, ChatRequest
 from agenteval.domain.questions import Ask, Cause, Judged, Question, Unscored, View
 from agenteval.domain.transcript import Dialog
 from agenteval.judge.compile import Seal, Task, compile_request, estimated_tokens, instructions
-from agenteval.judge.group import Batch, group, windows
+from agenteval.judge.group import Batch, group, turn_tokens, windows
 from agenteval.judge.panel import Answered, Said
 from agenteval.judge.parse import parse
 from agenteval.judge.verify import Flaw, Seen, Verified, verify, with_item
@@ -58,6 +58,7 @@ class ModelJudge:
     async def _sample(self, dialog: Dialog, batch: Batch, sample: int, calls: list[Call]) -> dict[str, Verdict]:
         """One vote on the batch, over as many windows as the dialog needs."""
         asked = estimated_tokens(instructions([Task("q", q.form, q.text, q.guide) for q in batch.questions]))
+        size = sum(turn_tokens(dialog, batch.view))
         budget = self._model.context_tokens - ANSWER_TOKENS - asked
         for _ in range(SHRINKS):
             views = windows(dialog, batch.view, budget)
@@ -68,7 +69,7 @@ class ModelJudge:
                     *(_Round(self._model, self._secret, dialog, view, calls).judge(batch, sample) for view in views)
                 )
             except ContextTooLong:
-                budget //= 2
+                budget = min(budget, size) // 2
                 continue
             if len(views) == 1:
                 return parts[0]
