@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from agenteval.domain.questions import Question, View
-from agenteval.domain.transcript import Dialog
+from agenteval.domain.transcript import Turn
 from agenteval.judge.compile import estimated_tokens, transcript_lines
 
 MAX_ITEMS = 40
@@ -34,11 +34,9 @@ def group(questions: Sequence[Question[Any]]) -> list[Batch]:
     ]
 
 
-def windows(dialog: Dialog, view: View, budget_tokens: int) -> list[View] | None:
-    """`view` as it is when it fits into the budget, else overlapping windows that together show all of it; None when a
-    single turn does not fit."""
-    turns = view.turns(dialog)
-    sizes = turn_tokens(dialog, view)
+def windows(turns: Sequence[Turn], sizes: Sequence[int], view: View, budget_tokens: int) -> list[View] | None:
+    """`view` as it is when its `turns`, of these `sizes`, fit into the budget, else overlapping windows that together
+    show all of it; None when a single turn does not fit."""
     if sum(sizes) <= budget_tokens:
         return [view]
     if any(size > budget_tokens for size in sizes):
@@ -56,6 +54,6 @@ def windows(dialog: Dialog, view: View, budget_tokens: int) -> list[View] | None
         start = max(start + 1, end - OVERLAP_TURNS)
 
 
-def turn_tokens(dialog: Dialog, view: View) -> list[int]:
-    """Estimated tokens of each turn that `view` shows."""
-    return [estimated_tokens("\n".join(transcript_lines(turn, view))) for turn in view.turns(dialog)]
+def turn_tokens(turns: Sequence[Turn], view: View) -> list[int]:
+    """Estimated tokens of each turn as `view` shows it."""
+    return [estimated_tokens("\n".join(transcript_lines(turn, view))) for turn in turns]

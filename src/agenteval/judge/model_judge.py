@@ -58,10 +58,11 @@ class ModelJudge:
     async def _sample(self, dialog: Dialog, batch: Batch, sample: int, calls: list[Call]) -> dict[str, Verdict]:
         """One vote on the batch, over as many windows as the dialog needs."""
         asked = estimated_tokens(instructions([Task("q", q.form, q.text, q.guide) for q in batch.questions]))
-        size = sum(turn_tokens(dialog, batch.view))
+        turns = batch.view.turns(dialog)
+        sizes = turn_tokens(turns, batch.view)
         budget = self._model.context_tokens - ANSWER_TOKENS - asked
         for _ in range(SHRINKS):
-            views = windows(dialog, batch.view, budget)
+            views = windows(turns, sizes, batch.view, budget)
             if views is None:
                 break
             try:
@@ -69,11 +70,11 @@ class ModelJudge:
                     *(_Round(self._model, self._secret, dialog, view, calls).judge(batch, sample) for view in views)
                 )
             except ContextTooLong:
-                budget = min(budget, size) // 2
+                budget = min(budget, sum(sizes)) // 2
                 continue
             if len(views) == 1:
                 return parts[0]
-            seen = [(turns[0].index, turns[-1].index) for view in views if (turns := view.turns(dialog))]
+            seen = [(shown[0].index, shown[-1].index) for view in views if (shown := view.turns(dialog))]
             return {q.key: _merge(q, [part[q.key] for part in parts], seen) for q in batch.questions}
         too_long = Unscored(Cause.TOO_LONG, "a single turn does not fit into the model's context")
         return {question.key: too_long for question in batch.questions}
