@@ -20,7 +20,7 @@ from agenteval.domain.questions import (
     Unscored,
 )
 from agenteval.domain.transcript import Dialog
-from agenteval.judge.local import LocalScorer, rank
+from agenteval.judge.local import LocalScorer, clear_winner
 from agenteval.judge.panel import Answered, Said
 
 Verdict = Judged[Any] | Unscored
@@ -58,10 +58,8 @@ class Encoder:
         return Judged(Likeness(score, self._scorer.name, self._scorer.pass_threshold), f"encoder:{self._scorer.name}")
 
     def _ranked(self, ask: Ranking) -> Judged[Ranked] | None:
-        order = rank(self._scorer, ask.text, dict(ask.candidates))
-        if not order or (len(order) > 1 and order[0][1] - order[1][1] < self._scorer.intent_margin):
-            return None
-        return Judged(Ranked(order[0][0], self._scorer.name), f"encoder:{self._scorer.name}")
+        best = clear_winner(self._scorer, ask.text, dict(ask.candidates))
+        return None if best is None else Judged(Ranked(best, self._scorer.name), f"encoder:{self._scorer.name}")
 
     async def _embedded(self, embedder: Embedder, asks: Sequence[Similarity], calls: list[Call]) -> dict[str, Verdict]:
         texts = list(dict.fromkeys(text for ask in asks for text in ask))
