@@ -122,7 +122,8 @@ class ScriptedModel(LoopbackServer):
         return f"{self.url}/v1"
 
     async def _post(self, request: web.Request) -> web.StreamResponse:
-        asked = Asked(request.path, dict(request.headers), orjson.loads(await request.read()))
+        headers = {str(name): value for name, value in request.headers.items()}
+        asked = Asked(request.path, headers, orjson.loads(await request.read()))
         self.requests.append(asked)
         self.in_flight += 1
         self.max_in_flight = max(self.max_in_flight, self.in_flight)

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 
 from agenteval.domain.ports import Clock
 
@@ -35,7 +35,7 @@ class Limits:
         tokens_per_minute: float | None = None,
     ) -> None:
         self._clock = clock
-        self._places = asyncio.Semaphore(max_concurrency) if max_concurrency else None
+        self._places = asyncio.Semaphore(max_concurrency) if max_concurrency else nullcontext()
         self._requests = Bucket(requests_per_minute) if requests_per_minute else None
         self._tokens = Bucket(tokens_per_minute) if tokens_per_minute else None
         self._paused_until_s = float("-inf")
@@ -43,9 +43,7 @@ class Limits:
     @asynccontextmanager
     async def slot(self, tokens: int = 0) -> AsyncIterator[None]:
         """Wait for a place and for the rates, then hold the place. `tokens` is the caller's estimate; see `settle`."""
-        async with AsyncExitStack() as held:
-            if self._places:
-                await held.enter_async_context(self._places)
+        async with self._places:
             now_s = self._clock.monotonic_s()
             wait_s = max(
                 self._requests.take(1, now_s) if self._requests else 0.0,

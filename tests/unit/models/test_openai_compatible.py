@@ -219,6 +219,16 @@ async def test_a_rate_limit_that_mentions_billing_is_still_a_rate_limit(judge: J
         assert (await judge(server).complete(ASK)).text == "ok"
 
 
+async def test_no_call_is_lost_to_two_percent_each_of_five_faults(judge: Judge) -> None:
+    every_fifty = {7: Status(500), 17: Status(429), 27: Drop(), 37: Body(b'{"choices": [{"mess'), 47: Hang()}
+    faults = [every_fifty.get(i % 50) for i in range(500)]
+    async with ScriptedModel(faults=faults) as server:
+        model = judge(server, timeout_s=0.2, max_concurrency=100)
+        replies = await asyncio.gather(*(model.complete(ASK) for _ in range(500)))
+        assert [reply.text for reply in replies] == ["ok"] * 500
+        assert len(server.requests) <= 1.12 * 500
+
+
 async def test_a_rate_limit_holds_the_other_calls_of_this_provider_only(judge: Judge, clock: FakeClock) -> None:
     limited = Status(429, headers={"Retry-After": "30"})
     async with ScriptedModel(faults=[limited]) as busy, ScriptedModel() as idle:
