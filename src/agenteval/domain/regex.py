@@ -1,6 +1,7 @@
 """Patterns that users write. RE2 runs them: its time is linear in the text, whatever the pattern."""
 
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
@@ -35,6 +36,11 @@ class Pattern:
         self._check(text)
         found = self._compiled.search(text)
         return None if found is None else found.span()
+
+    def spans(self, text: str) -> Iterator[tuple[int, int]]:
+        """Every place where the pattern matches, from left to right. Raises TextTooLong."""
+        self._check(text)
+        return (found.span() for found in self._compiled.finditer(text))
 
     def fullmatch(self, text: str) -> bool:
         """Whether the pattern matches the whole text. Raises TextTooLong."""
