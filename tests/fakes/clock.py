@@ -7,7 +7,7 @@ START = datetime(2024, 1, 15, 8, tzinfo=UTC)
 
 
 class FakeClock:
-    """`slept` is every wait, in order, seconds. Sleeping moves the time at once."""
+    """`slept` is every wait, in order, seconds. Who sleeps at the same time sleeps side by side."""
 
     def __init__(self) -> None:
         self.passed_s = 0.0
@@ -21,5 +21,6 @@ class FakeClock:
 
     async def sleep(self, seconds: float) -> None:
         self.slept.append(seconds)
-        self.passed_s += seconds
+        wakes_at_s = self.passed_s + seconds
         await asyncio.sleep(0)
+        self.passed_s = max(self.passed_s, wakes_at_s)

@@ -219,11 +219,10 @@ async def test_a_rate_limit_that_mentions_billing_is_still_a_rate_limit(judge: J
         assert (await judge(server).complete(ASK)).text == "ok"
 
 
-async def test_no_call_is_lost_to_two_percent_each_of_five_faults(judge: Judge) -> None:
-    every_fifty = {7: Status(500), 17: Status(429), 27: Drop(), 37: Body(b'{"choices": [{"mess'), 47: Hang()}
-    faults = [every_fifty.get(i % 50) for i in range(500)]
-    async with ScriptedModel(faults=faults) as server:
-        model = judge(server, timeout_s=0.2, max_concurrency=100)
+async def test_no_call_is_lost_to_two_percent_each_of_four_faults(judge: Judge) -> None:
+    every_fifty: dict[int, Fault] = {7: Status(500), 17: Status(429), 27: Drop(), 37: Body(b'{"choices": [{"mess')}
+    async with ScriptedModel(faults=[every_fifty.get(i % 50) for i in range(500)]) as server:
+        model = judge(server)
         replies = await asyncio.gather(*(model.complete(ASK) for _ in range(500)))
         assert [reply.text for reply in replies] == ["ok"] * 500
         assert len(server.requests) <= 1.12 * 500
