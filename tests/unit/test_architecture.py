@@ -65,6 +65,7 @@ BANS = (
         patterns=("json.load", "json.loads", "json.JSONDecoder", "orjson.loads"),
         allowed={
             "judge/parse.py": "the parser of judge text",
+            "rules/builtin/json_schema.py": "the reply under test, whose form is what the rule judges",
             "net/session.py": "bodies of replies: the envelope around a text, never the text itself",
             "models/batch_file.py": "requests and answers of a batch, one JSON object a line",
             "channels/builtin/": "what an agent's program sent, or what was recorded of one",
