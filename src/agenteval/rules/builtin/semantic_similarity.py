@@ -1,0 +1,74 @@
+"""semantic_similarity: the last reply means what a reference answer says."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+
+from agenteval.domain.exact import at_least, exact, measured
+from agenteval.domain.outcome import ONE, ZERO, RuleResult
+from agenteval.domain.questions import Answers, Ask, Judged, Likeness, Similarity, Unscored
+from agenteval.domain.scenario import Case
+from agenteval.domain.text import fold, is_blank
+from agenteval.domain.transcript import Dialog
+from agenteval.rules import EvalRule, register_rule
+from agenteval.rules.params import Rate
+from agenteval.rules.replies import answered, no_reply, not_judged
+
+
+@register_rule
+@dataclass(frozen=True)
+class SemanticSimilarity(EvalRule):
+    """How near the last reply is to `reference` in meaning.
+
+    Score: cosine of the embeddings, clipped to 0..1; it passes at `threshold`. Equal texts score 1 and an empty reply 0
+    without a model. Without an EMBEDDING model the built-in scorer stands in under its own name and threshold: it can
+    tell that two texts say the same, never that they do not, which needs a model. Cosines of different models do not
+    compare, and a reply that denies the reference is still near to it: use `llm_score` where that matters.
+    """
+
+    name = "semantic_similarity"
+    version = "1"
+
+    reference: str
+    threshold: Rate = Fraction(4, 5)
+
+    def __post_init__(self) -> None:
+        if is_blank(self.reference):
+            raise ValueError("reference is blank")
+
+    def ask(self, case: Case, dialog: Dialog, known: Answers) -> Iterable[Ask]:
+        question = self._question(dialog)
+        return () if question is None else (question,)
+
+    def evaluate(self, case: Case, dialog: Dialog, answers: Answers) -> RuleResult:
+        zh = dialog.language == "zh"
+        if not answered(dialog, "last_turn"):
+            return self.scored(0, passed=False, reason=no_reply(dialog, "last_turn"))
+        question = self._question(dialog)
+        if question is None:
+            return self._by(Likeness(1.0, "equal"), zh=zh)
+        match answers[question]:
+            case Judged(value=likeness):
+                return self._by(likeness, zh=zh)
+            case Unscored() as unscored:
+                return self.failed_to_score(unscored.cause, not_judged(dialog, unscored))
+
+    def _question(self, dialog: Dialog) -> Similarity | None:
+        """None when code decides: nothing was said, or the very words of the reference."""
+        turns = answered(dialog, "last_turn")
+        if not turns or fold(turns[0].reply_text) == fold(self.reference):
+            return None
+        return Similarity(turns[0].reply_text, self.reference)
+
+    def _by(self, likeness: Likeness, *, zh: bool) -> RuleResult:
+        score = min(max(measured(likeness.score), ZERO), ONE)
+        threshold = self.threshold if likeness.bar is None else exact(likeness.bar)
+        passed = at_least(score, threshold)
+        figures = f"{float(score):.4g} {'>=' if passed else '<'} {float(threshold):g}"
+        reason = f"与参考答案的相似度：{figures}" if zh else f"Likeness to the reference: {figures}"
+        return self.scored(
+            score,
+            passed=passed,
+            reason=f"{reason}（{likeness.scorer}）。" if zh else f"{reason} ({likeness.scorer}).",
+            detail={"similarity": float(score), "threshold": float(threshold), "scorer": likeness.scorer},
+        )
