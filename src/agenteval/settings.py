@@ -10,7 +10,6 @@ import re
 import tomllib
 from collections.abc import Mapping
 from difflib import get_close_matches
-from enum import StrEnum
 from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
@@ -29,17 +28,10 @@ from pydantic import (
 
 from agenteval.domain.errors import ConfigError
 from agenteval.domain.exact import exact
+from agenteval.domain.ports import Role
 
 FILE = "agenteval.toml"
 PREFIX = "AGENTEVAL_"
-
-
-class Role(StrEnum):
-    """What a model is used for."""
-
-    JUDGE = "judge"
-    EMBEDDING = "embedding"
-    MODERATION = "moderation"
 
 
 ROLES: frozenset[str] = frozenset(Role)

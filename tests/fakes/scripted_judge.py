@@ -14,12 +14,13 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any, TypeAlias
 
+from agenteval.domain.ports import Role
 from agenteval.judge.model_judge import ModelJudge
 from agenteval.models import ModelContext
 from agenteval.models.builtin.openai_compatible import Chat
 from agenteval.net.guard import Guard
 from agenteval.net.session import Sessions
-from agenteval.settings import ModelSettings, Role
+from agenteval.settings import ModelSettings
 from tests.fakes.clock import FakeClock
 from tests.fakes.scripted_model import Answer, Request, ScriptedModel
 

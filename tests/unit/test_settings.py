@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from agenteval.domain.errors import ConfigError
-from agenteval.settings import ModelSettings, Role, Settings, load
+from agenteval.domain.ports import Role
+from agenteval.settings import ModelSettings, Settings, load
 
 JUDGE = {"AGENTEVAL_JUDGE_BASE_URL": "https://api.example/v1", "AGENTEVAL_JUDGE_MODEL": "judge-1"}
 

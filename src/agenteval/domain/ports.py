@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from enum import StrEnum
 from fractions import Fraction
 from typing import Any, Literal, NamedTuple, Protocol
 
@@ -46,6 +47,14 @@ class Channel(Protocol):
 
 
 # Talking to models ----------------------------------------------------------------------------------------------------
+
+
+class Role(StrEnum):
+    """What a model is used for."""
+
+    JUDGE = "judge"
+    EMBEDDING = "embedding"
+    MODERATION = "moderation"
 
 
 class Message(NamedTuple):
@@ -100,10 +109,19 @@ class ChatModel(Protocol):
     async def close(self) -> None: ...
 
 
+class Embedded(NamedTuple):
+    """A vector for each text, all of one length, and what they used together."""
+
+    vectors: Sequence[Sequence[float]]
+    usage: Usage
+
+
 class Embedder(Protocol):
     id: str
 
-    async def embed(self, texts: Sequence[str]) -> Sequence[Sequence[float]]: ...
+    async def embed(self, texts: Sequence[str]) -> Embedded:
+        """Raises ModelError."""
+        ...
 
     async def check(self) -> None: ...
 
@@ -114,7 +132,7 @@ class Moderator(Protocol):
     id: str
 
     async def moderate(self, texts: Sequence[str]) -> Sequence[tuple[str, ...]]:
-        """For each text the categories it falls in."""
+        """For each text the categories it falls in. Raises ModelError."""
         ...
 
     async def check(self) -> None: ...
@@ -127,7 +145,7 @@ class Call:
     """One call to a model, as it is stored: usage and cost are summed over calls only. `raw` is the reply's text."""
 
     id: str
-    role: Literal["judge", "embedding", "moderation"]
+    role: Role
     model: str
     prompt_hash: str
     usage: Usage

@@ -6,7 +6,7 @@ from math import sqrt
 from typing import Any
 
 from agenteval.domain.errors import ModelError
-from agenteval.domain.ports import Call, Embedder, Moderator, Usage
+from agenteval.domain.ports import Call, Embedder, Moderator, Role, Usage
 from agenteval.domain.questions import (
     Ask,
     Cause,
@@ -65,11 +65,12 @@ class Encoder:
         texts = list(dict.fromkeys(text for ask in asks for text in ask))
         call_id = f"embedding:{asks[0].key[:24]}"
         try:
-            vectors = dict(zip(texts, await embedder.embed(texts), strict=True))
+            embedded = await embedder.embed(texts)
         except ModelError as error:
-            calls.append(Call(call_id, "embedding", embedder.id, call_id, Usage(), error=str(error)))
+            calls.append(Call(call_id, Role.EMBEDDING, embedder.id, call_id, Usage(), error=str(error)))
             return {ask.key: Unscored(Cause.MODEL_ERROR, str(error), (call_id,)) for ask in asks}
-        calls.append(Call(call_id, "embedding", embedder.id, call_id, Usage()))
+        vectors = dict(zip(texts, embedded.vectors, strict=True))
+        calls.append(Call(call_id, Role.EMBEDDING, embedder.id, call_id, embedded.usage))
         return {
             ask.key: Judged(
                 Likeness(_cosine(vectors[ask.a], vectors[ask.b]), embedder.id), f"model:{embedder.id}", (call_id,)
@@ -84,9 +85,9 @@ class Encoder:
         try:
             found = await moderator.moderate([ask.text for ask in asks])
         except ModelError as error:
-            calls.append(Call(call_id, "moderation", moderator.id, call_id, Usage(), error=str(error)))
+            calls.append(Call(call_id, Role.MODERATION, moderator.id, call_id, Usage(), error=str(error)))
             return {ask.key: Unscored(Cause.MODEL_ERROR, str(error), (call_id,)) for ask in asks}
-        calls.append(Call(call_id, "moderation", moderator.id, call_id, Usage()))
+        calls.append(Call(call_id, Role.MODERATION, moderator.id, call_id, Usage()))
         return {
             ask.key: Judged(Flags(tuple(categories)), f"model:{moderator.id}", (call_id,))
             for ask, categories in zip(asks, found, strict=True)

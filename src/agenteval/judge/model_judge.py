@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from agenteval.domain.errors import ContextTooLong, ModelError, UnparsableAnswer
 from agenteval.domain.json_value import as_text
-from agenteval.domain.ports import Call, ChatModel, ChatReply, ChatRequest
+from agenteval.domain.ports import Call, ChatModel, ChatReply, ChatRequest, Role
 from agenteval.domain.questions import Ask, Cause, Judged, Question, Unscored, View
 from agenteval.domain.transcript import Dialog
 from agenteval.judge.compile import Seal, Task, compile_request, estimated_tokens, instructions
@@ -133,7 +133,7 @@ class _Round:
     def _record(self, request: ChatRequest, reply: ChatReply, error: str = "") -> Call:
         call = Call(
             id=request.custom_id,
-            role="judge",
+            role=Role.JUDGE,
             model=self._model.id,
             prompt_hash=request.custom_id,
             usage=reply.usage,

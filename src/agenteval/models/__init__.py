@@ -9,10 +9,10 @@ from random import Random
 from typing import ClassVar, Protocol
 
 from agenteval.domain.errors import ConfigError
-from agenteval.domain.ports import ChatModel, Clock, Embedder, Moderator
+from agenteval.domain.ports import ChatModel, Clock, Embedder, Moderator, Role
 from agenteval.net.session import Sessions
 from agenteval.plugins import Registry
-from agenteval.settings import ModelSettings, Role
+from agenteval.settings import ModelSettings
 
 
 class Capabilities(Protocol):

@@ -5,6 +5,7 @@ from typing import Any, TypeVar
 
 import orjson
 
+from agenteval.domain.ports import Role
 from agenteval.models import ModelContext
 from agenteval.models.failures import Failures, words
 from agenteval.models.retry import Retry
@@ -12,7 +13,7 @@ from agenteval.net.errors import NetError
 from agenteval.net.limits import Limits
 from agenteval.net.redact import Redactor
 from agenteval.net.session import JSON_HEADERS, Response
-from agenteval.settings import ModelSettings, Role
+from agenteval.settings import ModelSettings
 
 T = TypeVar("T")
 

@@ -13,11 +13,12 @@ from agenteval.domain.errors import (
     ModelTimeout,
     ModelUnavailable,
 )
+from agenteval.domain.ports import Role
 from agenteval.models import variable
 from agenteval.models.ladder import ParameterRefused
 from agenteval.net.errors import NetError, NetFault
 from agenteval.net.session import Response
-from agenteval.settings import ModelSettings, Role
+from agenteval.settings import ModelSettings
 
 EXCERPT = 300
 

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 from agenteval.domain.errors import ConfigError
-from agenteval.domain.ports import ChatModel, Embedder, Moderator
+from agenteval.domain.ports import ChatModel, Embedder, Moderator, Role
 from agenteval.models import MODELS, ModelContext, ModelProvider, variable
-from agenteval.settings import ModelSettings, Role, Settings
+from agenteval.settings import ModelSettings, Settings
 
 
 @dataclass(frozen=True, slots=True)

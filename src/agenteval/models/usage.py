@@ -1,6 +1,6 @@
 """What a call used and cost."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -15,6 +15,14 @@ def usage_of(reported: object, settings: ModelSettings) -> Usage:
     told: Mapping[str, Any] = reported if isinstance(reported, Mapping) else {}
     asked, said = _count(told.get("prompt_tokens")), _count(told.get("completion_tokens"))
     return Usage(asked, said, _cost(asked, said, settings))
+
+
+def usage_of_texts(reported: Sequence[object], settings: ModelSettings) -> Usage:
+    """Usage of calls that read texts and write none, together; None when one of them does not tell."""
+    counts = [_count(told.get("prompt_tokens")) if isinstance(told, Mapping) else None for told in reported]
+    asked = None if None in counts else sum(count for count in counts if count is not None)
+    cost = None if asked is None or settings.input_price is None else asked * settings.input_price * PER_MILLION
+    return Usage(asked, 0, cost)
 
 
 def _cost(asked: int | None, said: int | None, settings: ModelSettings) -> Fraction | None:

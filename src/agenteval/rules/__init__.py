@@ -14,6 +14,7 @@ from pydantic import ConfigDict
 from agenteval.domain.evidence import Span
 from agenteval.domain.exact import measured
 from agenteval.domain.outcome import ONE, ZERO, ResultStatus, RuleResult
+from agenteval.domain.ports import Role
 from agenteval.domain.questions import Answers, Ask, Cause
 from agenteval.domain.scenario import Case, Layer
 from agenteval.domain.transcript import Dialog
@@ -24,7 +25,8 @@ class EvalRule:
     """Base of all rules.
 
     `name` is unique and the module's stem; `version` is kept on every result; `layer` and `hard` are the defaults that
-    a scenario may override. A parameter that cannot be used is a `ValueError` from `__post_init__`, naming the item.
+    a scenario may override; `roles` are the models that its questions may go to. A parameter that cannot be used is a
+    `ValueError` from `__post_init__`, naming the item.
     """
 
     __pydantic_config__: ClassVar[ConfigDict] = {"extra": "forbid"}
@@ -33,6 +35,7 @@ class EvalRule:
     version: ClassVar[str]
     layer: ClassVar[Layer | None] = None
     hard: ClassVar[bool] = False
+    roles: ClassVar[frozenset[Role]] = frozenset()
 
     def ask(self, case: Case, dialog: Dialog, known: Answers) -> Iterable[Ask]:
         """What must be known. Called again with what is known until nothing new comes, at most four times."""

@@ -15,7 +15,7 @@ from agenteval.domain.errors import (
     ModelTimeout,
     ModelUnavailable,
 )
-from agenteval.domain.ports import ChatRequest, Embedder, Message, Moderator
+from agenteval.domain.ports import ChatRequest, Embedded, Embedder, Message, Moderator, Usage
 from agenteval.models import MODELS, ModelContext
 from agenteval.models.roles import build
 from agenteval.settings import ModelSettings, Settings
@@ -289,16 +289,18 @@ def moderator(server: ScriptedModel, context: ModelContext) -> Moderator:
 
 async def test_embeddings_keep_the_order_and_go_in_batches(context: ModelContext) -> None:
     async with ScriptedModel(embedding=lambda text: [float(text), 1.0]) as server:
-        vectors = await embedder(server, context).embed([str(i) for i in range(600)])
+        vectors, usage = await embedder(server, context, input_price=2).embed([str(i) for i in range(600)])
+        # Three calls; the server counts a token for each text: 600 tokens at 2 per million.
+        assert usage == Usage(600, 0, Fraction(600 * 2, 1_000_000))
         assert [len(asked.json["input"]) for asked in server.requests] == [256, 256, 88]
-        assert await embedder(server, context).embed([]) == []
+        assert await embedder(server, context).embed([]) == Embedded([], Usage(0, 0))
     assert [vector[0] for vector in vectors] == [float(i) for i in range(600)]
 
 
 async def test_embeddings_follow_their_index(context: ModelContext) -> None:
     body = orjson.dumps({"data": [{"index": 1, "embedding": [1.0]}, {"index": 0, "embedding": [0.0]}]})
     async with ScriptedModel(faults=[Body(body)]) as server:
-        assert await embedder(server, context).embed(["a", "b"]) == [[0.0], [1.0]]
+        assert await embedder(server, context).embed(["a", "b"]) == Embedded([[0.0], [1.0]], Usage(None, 0))
 
 
 @pytest.mark.parametrize(

@@ -8,13 +8,13 @@ from typing import Any, TypeVar
 import orjson
 
 from agenteval.domain.json_value import Json, as_text
-from agenteval.domain.ports import ChatReply, ChatRequest, Message
+from agenteval.domain.ports import ChatReply, ChatRequest, Embedded, Message, Role, Usage
 from agenteval.models import ModelContext, ModelProvider, register_model
 from agenteval.models.endpoint import Endpoint
 from agenteval.models.ladder import Ladder, Mode, Structured
 from agenteval.models.retry import Retry
-from agenteval.models.usage import usage_of
-from agenteval.settings import ModelSettings, Role
+from agenteval.models.usage import usage_of, usage_of_texts
+from agenteval.settings import ModelSettings
 
 T = TypeVar("T")
 
@@ -134,6 +134,7 @@ class _Listing:
 
     def __init__(self, role: Role, settings: ModelSettings, context: ModelContext) -> None:
         self.id = settings.model
+        self._settings = settings
         self._endpoint = Endpoint(role, settings, context)
 
     async def close(self) -> None:
@@ -141,19 +142,23 @@ class _Listing:
 
     async def _ask(
         self, path: str, key: str, texts: Sequence[str], value: Callable[[Mapping[str, Any]], T | None]
-    ) -> list[T]:
-        """The `value` of each item under `key`, in the order of `texts`. None: the item is not as it should be."""
+    ) -> tuple[list[T], Usage]:
+        """The `value` of each item under `key`, in the order of `texts`, and the usage of all calls together. None: the
+        item is not as it should be."""
         values: list[T] = []
+        reports: list[object] = []
         for start in range(0, len(texts), TEXTS_PER_CALL):
             batch = texts[start : start + TEXTS_PER_CALL]
-            values += await self._endpoint.post(path, {"input": batch}, partial(self._values, key, value, len(batch)))
-        return values
+            read = partial(self._values, key, value, len(batch), reports)
+            values += await self._endpoint.post(path, {"input": batch}, read)
+        return values, usage_of_texts(reports, self._settings)
 
     def _values(
         self,
         key: str,
         value: Callable[[Mapping[str, Any]], T | None],
         count: int,
+        reports: list[object],
         data: Mapping[str, Any],
         _latency_ms: float,
     ) -> list[T]:
@@ -165,16 +170,16 @@ class _Listing:
         if len(values) != count:
             message = f"the reply holds {len(values)} usable items for {count} texts"
             raise self._endpoint.failures.malformed(message, orjson.dumps(data))
+        reports.append(data.get("usage"))
         return values
 
 
 class Embeddings(_Listing):
-    async def embed(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
-        """One vector for each text, all of one length."""
-        vectors = await self._ask("embeddings", "data", texts, _vector)
+    async def embed(self, texts: Sequence[str]) -> Embedded:
+        vectors, usage = await self._ask("embeddings", "data", texts, _vector)
         if len({len(vector) for vector in vectors}) > 1:
             raise self._endpoint.failures.malformed("the vectors differ in length", b"")
-        return vectors
+        return Embedded(vectors, usage)
 
     async def check(self) -> None:
         await self.embed(["ok"])
@@ -182,7 +187,8 @@ class Embeddings(_Listing):
 
 class Moderations(_Listing):
     async def moderate(self, texts: Sequence[str]) -> Sequence[tuple[str, ...]]:
-        return await self._ask("moderations", "results", texts, _categories)
+        categories, _ = await self._ask("moderations", "results", texts, _categories)
+        return categories
 
     async def check(self) -> None:
         await self.moderate(["ok"])
