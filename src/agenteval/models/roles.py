@@ -1,5 +1,6 @@
 """The models of a run, each in its role."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from agenteval.domain.errors import ConfigError
@@ -16,18 +17,21 @@ class Models:
     embedding: Embedder | None = None
     moderation: Moderator | None = None
 
-    async def check(self) -> None:
-        """Whether every provider accepts its key and model; raises the first ModelError."""
-        for model in self._present:
-            await model.check()
+    @property
+    def by_role(self) -> dict[Role, ChatModel | Embedder | Moderator]:
+        """Those that there are."""
+        models = {Role.JUDGE: self.judge, Role.EMBEDDING: self.embedding, Role.MODERATION: self.moderation}
+        return {role: model for role, model in models.items() if model is not None}
+
+    async def check(self, roles: Collection[Role] = frozenset(Role)) -> None:
+        """Whether the providers of `roles` accept their key and model; raises the first ModelError."""
+        for role, model in self.by_role.items():
+            if role in roles:
+                await model.check()
 
     async def close(self) -> None:
-        for model in self._present:
+        for model in self.by_role.values():
             await model.close()
-
-    @property
-    def _present(self) -> list[ChatModel | Embedder | Moderator]:
-        return [model for model in (self.judge, self.embedding, self.moderation) if model is not None]
 
 
 def build(settings: Settings, context: ModelContext) -> Models:

@@ -1,0 +1,206 @@
+"""Runs: planned from scenarios and a target, worked off, resumed, summarised."""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+
+from agenteval import __version__
+from agenteval.channels.build import factory
+from agenteval.domain.errors import AgentEvalError, ConfigError, InputError
+from agenteval.domain.json_value import Json
+from agenteval.domain.ports import Channel, Clock, Role
+from agenteval.domain.records import Run, RunCase, RunStatus
+from agenteval.domain.run_summary import RunSummary, Tally
+from agenteval.domain.scenario import Case, EffectivePolicy, Policy, Scenario
+from agenteval.domain.target import Target
+from agenteval.domain.transcript import Dialog
+from agenteval.engine.attempt import Setup, attempt
+from agenteval.engine.converse import Agent
+from agenteval.engine.drain import drain
+from agenteval.engine.evaluate import Evaluation, evaluate
+from agenteval.engine.plan import sample
+from agenteval.engine.progress import Progress
+from agenteval.judge.panel import Panel
+from agenteval.net.guard import Guard
+from agenteval.net.limits import Limits
+from agenteval.rules.build import BoundRule, bind
+from agenteval.services.judging import Judging
+from agenteval.storage import attempts, runs
+from agenteval.storage.lock import working_on
+from agenteval.storage.memo import StoredMemo
+from agenteval.storage.store import Store
+from agenteval.storage.writer import Writer
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is wanted. `target_source` is the target as it was written, before secrets were filled in: it is kept, so
+    that the run can be resumed. `sample`: so many cases, chosen by `seed`; None: all. `policy` is the campaign's, which
+    scenario and case override."""
+
+    scenarios: Sequence[Scenario]
+    target: Target
+    target_source: Json
+    name: str = ""
+    policy: Policy = field(default_factory=Policy)
+    repeats: int = 1
+    sample: int | None = None
+    seed: int = 0
+    dialog_limit_s: float | None = None
+
+
+class Runs:
+    def __init__(self, store: Store, clock: Clock, guard: Guard, judging: Judging, new_id: Callable[[], str]) -> None:
+        self._store = store
+        self._clock = clock
+        self._guard = guard
+        self._judging = judging
+        self._new_id = new_id
+
+    async def create(self, plan: Plan) -> Run:
+        """Store a run with its cases. Raises InputError for what cannot be run; nothing is stored then."""
+        places = _chosen(plan)
+        run = Run(
+            id=self._new_id(),
+            name=plan.name or ", ".join(scenario.name for scenario in plan.scenarios),
+            config=self._snapshot(plan, places),
+            created_at=self._clock.now(),
+            repeats=plan.repeats,
+        )
+        await runs.create(self._store, run, places)
+        return run
+
+    async def check(self, run: Run, channel: Channel) -> None:
+        """Before the first message: whether the target and each model that the run's rules use can be reached. Raises
+        TargetError, ModelError; ConfigError when the run was begun with another judge."""
+        if run.config["models"] != self._judging.description:
+            raise ConfigError(
+                f"run {run.id} was judged by {_named(run.config['models'])}, the settings now name "
+                f"{_named(self._judging.description)}",
+                fix="set the same models again, or start a new run",
+            )
+        await channel.check()
+        await self._judging.models.check([Role(role) for role in _list(run.config["roles"])])
+
+    async def work(
+        self,
+        run: Run,
+        target: Target,
+        stop: asyncio.Event,
+        changed: Callable[[Progress], None] = lambda _: None,
+    ) -> Run:
+        """Work off what is left of a run and return it as it ends. `stop` interrupts it. An error that stops it is kept
+        on the run and raised; what was done until then stays."""
+        with working_on(self._store, run.id):
+            await runs.resume(self._store, run.id)
+            status, message = RunStatus.INTERRUPTED, ""
+            try:
+                await self._work(run, target, stop, changed)
+                if not stop.is_set():
+                    status = RunStatus.COMPLETED
+            except AgentEvalError as error:
+                status, message = RunStatus.FAILED, str(error)
+                raise
+            finally:
+                await runs.finish(self._store, run.id, status, self._clock.now(), message)
+        return await runs.get(self._store, run.id)
+
+    async def _work(self, run: Run, target: Target, stop: asyncio.Event, changed: Callable[[Progress], None]) -> None:
+        channels = factory(target)
+        channel = channels.create(target, self._guard)
+        progress = Progress(await runs.left(self._store, run), changed=changed)
+        try:
+            await self.check(run, channel)
+            async with Writer(self._store) as sink:
+                agent = Agent(
+                    channel,
+                    target,
+                    asyncio.Semaphore(target.max_concurrency),
+                    limiter=Limits(self._clock, requests_per_minute=target.messages_per_minute),
+                    sends=channels.sends,
+                    dialog_limit_s=run.config["dialog_limit_s"],  # type: ignore[arg-type]
+                )
+                panel = self._judging.panel(StoredMemo(self._store, sink, self._clock))
+                evaluator = Evaluator(panel)
+                setup = Setup(agent, evaluator.judge, sink, self._clock, self._judging.secret, progress)
+                await drain(
+                    runs.work(self._store, run),
+                    lambda work: attempt(work, setup),
+                    workers=target.max_concurrency + self._judging.concurrency,
+                    stop=stop,
+                )
+        finally:
+            await channel.close()
+
+    async def summary(self, run: Run) -> RunSummary:
+        tally = Tally()
+        async for case_id, facts in attempts.facts(self._store, run.id):
+            tally.add_case(case_id, facts)
+        return tally.summary(await attempts.usage(self._store, run.id))
+
+    def _snapshot(self, plan: Plan, places: Sequence[RunCase]) -> Mapping[str, Json]:
+        rules = {bound.rule.name: bound.rule for place in places for bound in bind(place.case)}
+        return {
+            "agenteval": __version__,
+            "target": plan.target_source,
+            "target_name": plan.target.name,
+            "channel": plan.target.channel,
+            "scenarios": [scenario.name for scenario in plan.scenarios],
+            "policy": _policy_json(EffectivePolicy.of(plan.policy)),
+            "repeats": plan.repeats,
+            "sample": plan.sample,
+            "seed": plan.seed,
+            "dialog_limit_s": plan.dialog_limit_s,
+            "models": self._judging.description,
+            "roles": sorted({role for rule in rules.values() for role in rule.roles}),
+            "rules": {name: rule.version for name, rule in sorted(rules.items())},
+        }
+
+
+class Evaluator:
+    """Judges dialogs by the rules of their cases. Rules are built once for cases that have the same."""
+
+    def __init__(self, panel: Panel) -> None:
+        self._panel = panel
+        self._bound: dict[str, tuple[BoundRule, ...]] = {}
+
+    async def judge(self, case: Case, dialog: Dialog) -> Evaluation:
+        return await evaluate(case, dialog, self._rules(case), self._panel, EffectivePolicy.of(case.policy))
+
+    def _rules(self, case: Case) -> tuple[BoundRule, ...]:
+        key = repr((case.eval_rules, case.expectation))
+        if key not in self._bound:
+            if len(self._bound) >= _KEPT_RULES:
+                self._bound.clear()
+            self._bound[key] = bind(case)
+        return self._bound[key]
+
+
+_KEPT_RULES = 1_000
+
+
+def _chosen(plan: Plan) -> list[RunCase]:
+    """The cases of a run, with all that they inherit. An id that two scenarios share is qualified by the scenario."""
+    pairs = [(scenario, case) for scenario in plan.scenarios for case in scenario.cases]
+    if not pairs:
+        raise InputError("there is no case to run")
+    if plan.sample is not None:
+        pairs = [pairs[i] for i in sample([f"{s.name}/{c.id}" for s, c in pairs], plan.sample, plan.seed)]
+    return [
+        RunCase(n, scenario.name, replace(case, policy=case.policy.over(scenario.policy).over(plan.policy)))
+        for n, (scenario, case) in enumerate(pairs)
+    ]
+
+
+def _policy_json(policy: EffectivePolicy) -> dict[str, Json]:
+    values = {f.name: getattr(policy, f.name) for f in fields(policy)}
+    return {name: value if isinstance(value, str) else float(value) for name, value in values.items()}
+
+
+def _list(value: Json) -> list[str]:
+    return [str(item) for item in value] if isinstance(value, Sequence) else []
+
+
+def _named(models: Json) -> str:
+    named = [f"{role} {model}" for role, model in dict(models or {}).items() if model]  # type: ignore[arg-type]
+    return ", ".join(named) or "no model"
