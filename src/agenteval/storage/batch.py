@@ -1,0 +1,168 @@
+"""What a batch of rows is in the tables.
+
+The statements are run on the driver with tuples in the order of the tables' columns: SQLAlchemy's own road through
+dictionaries takes twice the CPU (50 against 23 µs per case, measured).
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache
+from typing import Any
+
+from sqlalchemy import Dialect, Table, literal_column, select
+from sqlalchemy.dialects.sqlite import insert
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from agenteval.domain.errors import StorageError
+from agenteval.domain.json_value import Json
+from agenteval.domain.records import AttemptStarted, AttemptStatus, CaseRecord, TurnDone, TurnSending
+from agenteval.storage.codec import OUTCOME, RESULT, TURN, answer_row, call_row, dumps, time_text
+from agenteval.storage.tables import ANSWERS, ATTEMPTS, CALLS, MEMO, RESULTS, TURNS
+
+SENDING = "sending"
+
+Row = tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """An answer for the memo."""
+
+    key: str
+    answer: Json
+    at: datetime
+
+
+async def write_batch(connection: AsyncConnection, rows: Iterable[object]) -> None:
+    """Store the rows of many attempts. An attempt's rows come in their order: started, its turns, its record.
+
+    A record whose attempt is finished already changes nothing. Raises StorageError when another process has begun or
+    ended one of these attempts.
+    """
+    kinds: defaultdict[type, list[Any]] = defaultdict(list)
+    for row in rows:
+        kinds[type(row)].append(row)
+    await _begin(connection, kinds[AttemptStarted])
+    await _run(connection, _TURN_SENDING, [_sending_row(row) for row in kinds[TurnSending]])
+    await _run(connection, _TURN, [(row.key.id, *TURN.row(row.turn)) for row in kinds[TurnDone]])
+    await _finish(connection, kinds[CaseRecord])
+    await _run(connection, _MEMO, [(row.key, dumps(row.answer), time_text(row.at)) for row in kinds[Remembered]])
+
+
+async def _begin(connection: AsyncConnection, started: Sequence[AttemptStarted]) -> None:
+    try:
+        await _run(connection, _ATTEMPT, [_attempt_row(row, AttemptStatus.OPEN) for row in started])
+    except IntegrityError as error:
+        raise _taken_over() from error
+
+
+async def _finish(connection: AsyncConnection, records: Sequence[CaseRecord]) -> None:
+    new = await _unfinished(connection, records)
+    await _run(connection, _FINISHED_ATTEMPT, [_finished_row(record) for record in new.values()])
+    for table, rows_of in _PARTS.items():
+        await _run(connection, table, [(key, *row) for key, record in new.items() for row in rows_of(record)])
+
+
+async def _unfinished(connection: AsyncConnection, records: Sequence[CaseRecord]) -> dict[str, CaseRecord]:
+    by_id = {record.started.key.id: record for record in records}
+    query = select(ATTEMPTS.c.id, ATTEMPTS.c.status).where(
+        ATTEMPTS.c.id.in_(by_id), ATTEMPTS.c.status != AttemptStatus.OPEN
+    )
+    for attempt_id, status in await connection.execute(query) if by_id else ():
+        if status == AttemptStatus.INTERRUPTED:
+            raise _taken_over()
+        del by_id[attempt_id]
+    return by_id
+
+
+def _taken_over() -> StorageError:
+    return StorageError("another process works on this run", fix="end one of the two, then resume the run")
+
+
+# ---- rows, in the order of the columns -------------------------------------------------------------------------------
+
+
+def _attempt_row(started: AttemptStarted, status: AttemptStatus) -> Row:
+    key = started.key
+    place = (key.id, key.run_id, key.n, key.case_id, key.repeat, key.attempt)
+    return (*place, status.value, started.conversation_id, time_text(started.started_at))
+
+
+def _finished_row(record: CaseRecord) -> Row:
+    begun = _attempt_row(record.started, AttemptStatus.FINISHED)
+    return (*begun, time_text(record.finished_at), *OUTCOME.row(record.outcome))
+
+
+def _sending_row(row: TurnSending) -> Row:
+    return row.key.id, row.index, row.message, SENDING, time_text(row.sent_at)
+
+
+def _turn_rows(record: CaseRecord) -> Iterable[Row]:
+    return map(TURN.row, record.dialog)
+
+
+def _answer_rows(record: CaseRecord) -> Iterable[Row]:
+    return (answer_row(record.asks[key], answer) for key, answer in record.answers)
+
+
+def _call_rows(record: CaseRecord) -> Iterable[Row]:
+    return ((n, *call_row(call)) for n, call in enumerate(record.calls))
+
+
+def _result_rows(record: CaseRecord) -> Iterable[Row]:
+    return ((n, *RESULT.row(result)) for n, result in enumerate(record.results))
+
+
+# ---- statements ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Insert:
+    """Into `columns` of `table`, in the table's order. A row that is there already gets the values of `update`, if it
+    has the status `when`; without `update` it is an error."""
+
+    table: Table
+    columns: tuple[str, ...]
+    update: tuple[str, ...] = ()
+    when: str | None = None
+
+
+def _all(table: Table) -> tuple[str, ...]:
+    return tuple(column.name for column in table.columns)
+
+
+_ATTEMPT = _Insert(ATTEMPTS, _all(ATTEMPTS)[:9])
+_FINISHED_ATTEMPT = _Insert(ATTEMPTS, _all(ATTEMPTS), update=("status", "finished_at", *OUTCOME.names))
+_TURN_SENDING = _Insert(TURNS, ("attempt_id", "index", "sent_message", "status", "sent_at"))
+_TURN = _Insert(TURNS, ("attempt_id", *TURN.names), update=TURN.names, when=SENDING)
+_MEMO = _Insert(MEMO, _all(MEMO), update=("answer", "created_at"))
+_PARTS = {
+    _TURN: _turn_rows,
+    _Insert(ANSWERS, _all(ANSWERS)): _answer_rows,
+    _Insert(CALLS, _all(CALLS)): _call_rows,
+    _Insert(RESULTS, _all(RESULTS)): _result_rows,
+}
+
+
+async def _run(connection: AsyncConnection, statement: _Insert, rows: Sequence[Row]) -> None:
+    if rows:
+        await connection.exec_driver_sql(_sql(statement, connection.dialect), rows)
+
+
+@lru_cache(maxsize=64)
+def _sql(statement: _Insert, dialect: Dialect) -> str:
+    into = insert(statement.table)
+    if statement.update:
+        status_is = (
+            None if statement.when is None else statement.table.c.status == literal_column(f"'{statement.when}'")
+        )
+        into = into.on_conflict_do_update(
+            index_elements=list(statement.table.primary_key),
+            set_={name: into.excluded[name] for name in statement.update},
+            where=status_is,
+        )
+    compiled = into.compile(dialect=dialect, column_keys=list(statement.columns))
+    return str(compiled)

@@ -1,0 +1,215 @@
+"""Domain objects as columns and back; the one place that knows how.
+
+Text, numbers and booleans stand in columns as they are, fractions as "numerator/denominator", times as ISO 8601 in UTC,
+everything else as JSON. Reading takes what is there: a member that a later version added keeps its default, one that it
+dropped is passed over.
+"""
+
+import types
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+from fractions import Fraction
+from functools import cache, lru_cache
+from operator import attrgetter
+from typing import Any, Generic, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+
+import orjson
+
+from agenteval.domain.outcome import CaseOutcome, RuleResult
+from agenteval.domain.ports import Call, Usage
+from agenteval.domain.questions import Ask, Judged, Question, Unscored, judged_from_json, judged_to_json
+from agenteval.domain.records import Run, StoredAnswer
+from agenteval.domain.transcript import Turn
+
+T = TypeVar("T")
+
+
+def dumps(value: object) -> str:
+    return orjson.dumps(value, default=_plain).decode()
+
+
+def _plain(value: object) -> object:
+    match value:
+        case Fraction():
+            return fraction_text(value)
+        case tuple() if hasattr(value, "_asdict"):
+            return value._asdict()
+        case Mapping():
+            return dict(value)
+        case _:
+            raise TypeError(f"cannot be stored as JSON: {type(value).__name__}")
+
+
+def loads(kind: type[T], text: str) -> T:
+    """What `dumps` wrote of an object of this type."""
+    read: Callable[[Any], T] = _reader(cast("Any", kind))
+    return read(orjson.loads(text))
+
+
+def fraction_text(value: Fraction) -> str:
+    return f"{value.numerator}/{value.denominator}"
+
+
+@lru_cache(maxsize=4096)
+def _fraction(text: str) -> Fraction:
+    return Fraction(text)
+
+
+def time_text(at: datetime) -> str:
+    return (at if at.tzinfo is UTC else at.astimezone(UTC)).isoformat()
+
+
+class Columns(Generic[T]):
+    """How the fields of a dataclass stand in columns of the same names. `names` leaves some fields out."""
+
+    def __init__(self, kind: type[T], *, without: Collection[str] = ()) -> None:
+        hints = {name: hint for name, hint in _hints(kind).items() if name not in without}
+        self.names = tuple(hints)
+        self._get = attrgetter(*self.names)
+        self._encoders = tuple((i, write) for i, hint in enumerate(hints.values()) if (write := _column_writer(hint)))
+        self._decoders = {name: _column_reader(hint) for name, hint in hints.items()}
+
+    def row(self, value: T) -> tuple[Any, ...]:
+        columns = list(self._get(value))
+        for i, write in self._encoders:
+            if columns[i] is not None:
+                columns[i] = write(columns[i])
+        return tuple(columns)
+
+    def values(self, row: Mapping[Any, Any]) -> dict[str, Any]:
+        """The fields that the row holds."""
+        return {
+            name: read(value)
+            for name, read in self._decoders.items()
+            if (value := row.get(name, _ABSENT)) is not _ABSENT
+        }
+
+
+_ABSENT = object()
+
+
+def call_row(call: Call) -> tuple[Any, ...]:
+    return (*CALL.row(call), *USAGE.row(call.usage))
+
+
+def load_call(row: Mapping[Any, Any]) -> Call:
+    return Call(**CALL.values(row), usage=Usage(**USAGE.values(row)))
+
+
+def answer_row(ask: Ask, answer: Judged[Any] | Unscored) -> tuple[Any, ...]:
+    """key, item, text, by, cause, answer."""
+    item, text = (ask.item, ask.text) if isinstance(ask, Question) else (type(ask).__name__.lower(), "")
+    if isinstance(answer, Judged):
+        return ask.key, item, text, answer.by, None, dumps(judged_to_json(answer))
+    return ask.key, item, text, None, answer.cause.value, dumps(answer)
+
+
+def load_answer(ask: Ask, stored: StoredAnswer) -> Judged[Any] | Unscored:
+    """The stored answer to `ask`. Raises FormError when the question's form has changed since."""
+    if stored.cause is None:
+        return judged_from_json(ask, stored.answer)
+    return cast("Unscored", _reader(Unscored)(stored.answer))
+
+
+# ---- from a type to its reader, compiled once ------------------------------------------------------------------------
+
+_Read = Callable[[Any], Any]
+_PLAIN = (str, int, float, bool)
+
+
+@cache
+def _reader(kind: Any) -> _Read:
+    inner = _optional(kind)
+    if inner is not None:
+        read = _reader(inner)
+        return read if read is _as_is else lambda raw: None if raw is None else read(raw)
+    if get_origin(kind) is tuple:
+        return _tuple_reader(get_args(kind))
+    if not isinstance(kind, type) or kind in _PLAIN:
+        return _as_is
+    if kind is Fraction:
+        return _fraction
+    if issubclass(kind, StrEnum):
+        return kind
+    if kind is datetime:
+        return datetime.fromisoformat
+    if is_dataclass(kind) or hasattr(kind, "_fields"):
+        return _object_reader(kind)
+    return _as_is
+
+
+def _as_is(raw: Any) -> Any:
+    return raw
+
+
+def _tuple_reader(args: Sequence[Any]) -> _Read:
+    if args[-1] is Ellipsis:
+        read = _reader(args[0])
+        return tuple if read is _as_is else lambda raw: tuple(map(read, raw))
+    reads = [_reader(arg) for arg in args]
+    return lambda raw: tuple(read(part) for read, part in zip(reads, raw, strict=True))
+
+
+def _object_reader(kind: type) -> _Read:
+    readers = {name: _reader(hint) for name, hint in _hints(kind).items()}
+    parts = [(name, read) for name, read in readers.items() if read is not _as_is]
+    names = readers.keys()
+
+    def read_object(raw: Mapping[str, Any]) -> Any:
+        values = {name: raw[name] for name in names if name in raw}
+        for name, read in parts:
+            if name in values:
+                values[name] = read(values[name])
+        return kind(**values)
+
+    return read_object
+
+
+def _hints(kind: type) -> dict[str, Any]:
+    """`Json` is recursive and needs no reading, so it counts as Any here."""
+    hints = get_type_hints(kind, localns={"Sequence": Sequence, "Mapping": Mapping, "Json": Any})
+    names = [f.name for f in fields(kind)] if is_dataclass(kind) else list(hints)
+    return {name: hints[name] for name in names}
+
+
+def _optional(kind: Any) -> Any:
+    """T of `T | None`, else None."""
+    if get_origin(kind) in (Union, types.UnionType):
+        rest = [arg for arg in get_args(kind) if arg is not type(None)]
+        if len(rest) == 1:
+            return rest[0]
+    return None
+
+
+def _column_writer(kind: Any) -> Callable[[Any], Any] | None:
+    """How a value that is not None is written; None: as it is."""
+    kind = _optional(kind) or kind
+    if kind is Fraction:
+        return fraction_text
+    if kind is datetime:
+        return time_text
+    if isinstance(kind, type) and issubclass(kind, StrEnum):
+        return attrgetter("value")
+    return None if kind in _PLAIN or _is_text_literal(kind) else dumps
+
+
+def _column_reader(kind: Any) -> _Read:
+    write = _column_writer(kind)
+    read = _reader(kind)
+    if write is dumps:
+        return lambda text: None if text is None else read(orjson.loads(text))
+    return lambda value: None if value is None else read(value)
+
+
+def _is_text_literal(kind: Any) -> bool:
+    return bool(args := get_args(kind)) and all(isinstance(arg, str) for arg in args)
+
+
+RUN = Columns(Run)
+TURN = Columns(Turn)
+RESULT = Columns(RuleResult)
+OUTCOME = Columns(CaseOutcome)
+CALL = Columns(Call, without={"usage"})
+USAGE = Columns(Usage)

