@@ -20,7 +20,8 @@ def factory(target: Target, where: str = "") -> ChannelFactory:
     try:
         return _adapter(channel).validate_python(target.params)
     except ValidationError as error:
-        raise InputError.all([_problem(fault, f"{where}/params") for fault in error.errors()]) from error
+        # pydantic's own error shows what was given, and that may be a secret
+        raise InputError.all([_problem(fault, f"{where}/params") for fault in error.errors()]) from None
 
 
 def parameters_schema(channel: type[ChannelFactory]) -> dict[str, Any]:

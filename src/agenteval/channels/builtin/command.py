@@ -4,7 +4,7 @@
     stdout   {"reply": ..., "tool_calls": [{"name", "arguments", "result", "ok"}]}
 
 stderr is the program's own; its last lines are quoted when it dies. At the end of the dialog stdin is closed, and after
-a second the process group is killed.
+half a second the process group is killed.
 """
 
 import asyncio
@@ -29,8 +29,8 @@ from agenteval.domain.ports import AgentReply
 from agenteval.domain.target import Target
 from agenteval.net.guard import Guard
 
-_STDERR_KEPT_BYTES = 2_000
-_GRACE_S = 1.0
+_STDERR_KEPT_BYTES = 1_000
+_GRACE_S = 0.5
 
 
 @register_channel
@@ -129,6 +129,7 @@ class _Program(asyncio.SubprocessProtocol):
             self._lines.feed_eof()
 
     def connection_lost(self, exc: Exception | None) -> None:
+        self._transport.close()
         if not self._gone.done():
             self._gone.set_result(None)
 
@@ -138,6 +139,7 @@ class _Program(asyncio.SubprocessProtocol):
         try:
             answer = await self._lines.readuntil()
         except asyncio.LimitOverrunError as error:
+            self.kill()
             raise TargetProtocolError(f"the program wrote a line of more than {REPLY_CAP_BYTES} bytes") from error
         except asyncio.IncompleteReadError as error:
             await self.end()
@@ -145,15 +147,14 @@ class _Program(asyncio.SubprocessProtocol):
         return answer
 
     async def end(self) -> None:
-        """Close stdin, give the program a second to end by itself, then kill it with all that it started."""
-        if stdin := self._transport.get_pipe_transport(0):
-            stdin.close()
+        """Close stdin, give the program a moment to end by itself, then kill it with all that it started."""
+        self._close_pipes(0)
         try:
             await asyncio.wait([self._gone], timeout=_GRACE_S)
         finally:
             self.kill()
+            self._close_pipes(1, 2)  # nobody reads the rest of what it wrote
         await asyncio.shield(self._gone)
-        self._transport.close()
 
     def kill(self) -> None:
         with suppress(ProcessLookupError, PermissionError):
@@ -162,10 +163,16 @@ class _Program(asyncio.SubprocessProtocol):
             else:
                 os.killpg(self._transport.get_pid(), signal.SIGKILL)
 
+    def _close_pipes(self, *fds: int) -> None:
+        for pipe in map(self._transport.get_pipe_transport, fds):
+            if pipe:
+                pipe.close()
+
     def _last_words(self) -> str:
         said = self._stderr.decode(errors="replace").strip()
+        cut = "…" if len(self._stderr) == _STDERR_KEPT_BYTES else ""
         code = self._transport.get_returncode()
-        return f"the program ended with code {code} instead of answering" + (f"; stderr: {said}" if said else "")
+        return f"the program ended with code {code} instead of answering" + (f"; stderr: {cut}{said}" if said else "")
 
 
 def _find(program: str, folder: Path) -> None:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 from urllib.parse import quote
@@ -12,7 +12,7 @@ from pydantic import ConfigDict, Field, PlainValidator, WithJsonSchema
 from agenteval.channels import ChannelFactory, register_channel
 from agenteval.channels.endpoint import Endpoint
 from agenteval.channels.json_path import JsonPath, PathParameter
-from agenteval.channels.replies import as_messages, parse_json, tool_call
+from agenteval.channels.replies import agent_reply, as_messages, parse_json, tool_call
 from agenteval.channels.template import Template
 from agenteval.domain.errors import TargetError, TargetProtocolError
 from agenteval.domain.json_value import Json
@@ -99,15 +99,18 @@ class Poll:
 class Http(ChannelFactory):
     """`request` is the body: any JSON with `{message}`, `{conversation_id}`, `{turn_index}`, `{history}` (earlier turns
     as chat messages), `{messages}` (those and this message). `url` may hold the first three, `headers` the second and
-    third. `reply` is the path of the reply in the answer, by default all of it, be it JSON or plain text.
+    third. `reply` is the path of the reply in the answer; without one the answer is `{"reply", "tool_calls"}`, or is
+    itself the reply, be it JSON or plain text.
     `conversation_id_path`: the agent gives the id in its first answer; until then `{conversation_id}` is null."""
 
     name: ClassVar[str] = "http"
 
     url: Url
     method: Literal["POST", "PUT", "PATCH", "GET"] = "POST"
-    headers: Mapping[str, Header] = field(default_factory=dict)
-    request: Body = field(default=Template({"conversation_id": "{conversation_id}", "message": "{message}"}))
+    headers: Mapping[str, Header] = field(default_factory=dict, repr=False)
+    request: Body = field(
+        default=Template({"conversation_id": "{conversation_id}", "message": "{message}"}), repr=False
+    )
     reply: PathParameter | None = None
     tool_calls: ToolCalls | None = None
     conversation_id_path: PathParameter | None = None
@@ -195,12 +198,10 @@ class HttpConversation:
         if response.status == 204:
             return AgentReply(None)
         if settings.reply is None and settings.tool_calls is None:
-            return AgentReply(self._json_or_text(response))
+            return agent_reply(self._json_or_text(response))
         document = self._json(response)
-        return AgentReply(
-            document if settings.reply is None else settings.reply.require(document),
-            () if settings.tool_calls is None else settings.tool_calls.read(document),
-        )
+        reply = agent_reply(document) if settings.reply is None else AgentReply(settings.reply.require(document))
+        return reply if settings.tool_calls is None else replace(reply, tool_calls=settings.tool_calls.read(document))
 
     def _json_or_text(self, response: Response) -> Json:
         if "json" in response.headers.get("Content-Type", "").lower():
