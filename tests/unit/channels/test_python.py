@@ -1,0 +1,190 @@
+"""Agents that are Python functions, found by module or file."""
+
+import asyncio
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agenteval.domain.errors import TargetError
+from agenteval.domain.transcript import ToolCall, TurnStatus
+from tests.unit.channels.talking import channel, talk
+
+OK, TIMEOUT, ERROR, NOT_DELIVERED = TurnStatus
+HERE = f"{Path(__file__)}"
+
+
+def remember(message: str, session: Any) -> dict[str, Any]:
+    session.state["said"] = [*session.state.get("said", []), message]
+    return {"reply": {"id": session.id, "said": session.state["said"], "history": list(session.history)}}
+
+
+async def shout(message: str, session: Any) -> str:
+    return message.upper()
+
+
+async def with_tools(message: str, session: Any) -> dict[str, Any]:
+    return {"reply": "已订", "tool_calls": [{"name": "book", "arguments": {"n": 1}, "result": "ok", "ok": True}]}
+
+
+def structured(message: str, session: Any) -> dict[str, Any]:
+    return {"text": message, "card": 7}
+
+
+def fails(message: str, session: Any) -> str:
+    raise KeyError("订单")
+
+
+async def fails_later(message: str, session: Any) -> str:
+    raise KeyError("订单")
+
+
+def leaves(message: str, session: Any) -> str:
+    raise SystemExit("bye")
+
+
+async def leaves_later(message: str, session: Any) -> str:
+    raise SystemExit("bye")
+
+
+def stops(message: str, session: Any) -> str:
+    return next(iter(()))
+
+
+async def cancels(message: str, session: Any) -> str:
+    raise asyncio.CancelledError
+
+
+def hangs(message: str, session: Any) -> str:
+    threading.Event().wait()
+    return "never"
+
+
+def speechless(message: str, session: Any) -> None:
+    return None
+
+
+def returns_later(message: str, session: Any) -> Any:
+    return shout(message, session)
+
+
+class Agent:
+    async def __call__(self, message: str, session: Any) -> str:
+        return f"called with {message}"
+
+    def method(self, message: str, session: Any) -> str:
+        return f"method got {message}"
+
+
+agent = Agent()
+
+
+def takes_too_little(message: str) -> str:
+    return message
+
+
+def here(function: str) -> dict[str, str]:
+    return {"callable": f"{HERE}:{function}"}
+
+
+@pytest.mark.parametrize(
+    ("function", "reply"),
+    [
+        ("shout", "HI 你好"),
+        ("returns_later", "HI 你好"),
+        ("structured", {"text": "hi 你好", "card": 7}),
+        ("speechless", None),
+        ("agent", "called with hi 你好"),
+        ("agent.method", "method got hi 你好"),
+    ],
+)
+async def test_functions_of_all_kinds_are_agents(function: str, reply: Any) -> None:
+    (turn,) = await talk("python", here(function), "hi 你好")
+    assert (turn.status, turn.reply) == (OK, reply)
+
+
+async def test_a_function_knows_its_dialog() -> None:
+    turns = await talk("python", here("remember"), "1", "2", conversation_id="attempt-7")
+    assert turns[1].reply == {
+        "id": "attempt-7",
+        "said": ["1", "2"],
+        "history": [
+            {"role": "user", "content": "1"},
+            {"role": "assistant", "content": '{"id":"attempt-7","said":["1"],"history":[]}'},
+        ],
+    }
+
+
+async def test_tool_calls_come_with_the_reply() -> None:
+    (turn,) = await talk("python", here("with_tools"), "订票")
+    assert (turn.reply, turn.tool_calls) == ("已订", (ToolCall("book", {"n": 1}, "ok", True),))
+
+
+@pytest.mark.parametrize(
+    ("function", "error"),
+    [
+        ("fails", "KeyError: '订单'"),
+        ("fails_later", "KeyError: '订单'"),
+        ("leaves", "SystemExit: bye"),
+        ("leaves_later", "SystemExit: bye"),
+        ("stops", "StopIteration: "),
+    ],
+)
+async def test_what_a_function_raises_is_its_failure_with_the_place(function: str, error: str) -> None:
+    (turn,) = await talk("python", here(function), "hi", retries=3)
+    assert turn.status is ERROR
+    assert turn.error.startswith("test_python.py:")
+    assert turn.error.endswith(error)
+
+
+async def test_a_function_that_cancels_itself_is_a_failure() -> None:
+    (turn,) = await talk("python", here("cancels"), "hi")
+    assert turn.status is ERROR
+
+
+async def test_functions_that_hang_hold_up_nobody() -> None:
+    turns = await asyncio.gather(*(talk("python", here("hangs"), "hi", timeout_s=0.02) for _ in range(40)))
+    assert {turn.status for (turn,) in turns} == {TIMEOUT}
+    (turn,) = await talk("python", here("remember"), "still there?")
+    assert turn.status is OK
+
+
+@pytest.mark.parametrize(
+    ("location", "error"),
+    [
+        ("no_such_module_anywhere:reply", "ModuleNotFoundError"),
+        ("no/such/agent.py:reply", "FileNotFoundError"),
+        (f"{HERE}:no_such_function", "AttributeError"),
+        (f"{HERE}:takes_too_little", "it must be importable and take (message, session)"),
+        (f"{HERE}:HERE", "TypeError"),
+    ],
+)
+async def test_what_cannot_be_called_is_told_before_the_run(location: str, error: str) -> None:
+    with pytest.raises(TargetError) as raised:
+        await channel("python", {"callable": location}).check()
+    assert error in str(raised.value)
+    (turn,) = await talk("python", {"callable": location}, "hi")
+    assert turn.status is NOT_DELIVERED
+
+
+async def test_a_file_may_import_its_neighbours_and_two_files_may_have_one_name(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / f"helper_of_{name}.py").write_text(f"NAME = {name!r}")
+        (folder / "agent.py").write_text(
+            f"from helper_of_{name} import NAME\nfrom dataclasses import dataclass\n"
+            "@dataclass\nclass Box:\n    name: str\n"
+            "def reply(message, session):\n    return Box(NAME).name\n"
+        )
+    replies = [
+        (await talk("python", {"callable": f"{tmp_path / name}/agent.py:reply"}, "hi"))[0].reply for name in "ab"
+    ]
+    assert replies == ["a", "b"]
+
+
+async def test_a_module_that_leaves_while_it_is_imported_does_not_end_us(tmp_path: Path) -> None:
+    (tmp_path / "agent.py").write_text("raise SystemExit('no key')")
+    with pytest.raises(TargetError, match="SystemExit: no key"):
+        await channel("python", {"callable": f"{tmp_path}/agent.py:reply"}).check()
