@@ -68,7 +68,7 @@ BANS = (
             "rules/builtin/json_schema.py": "the reply under test, whose form is what the rule judges",
             "net/session.py": "bodies of replies: the envelope around a text, never the text itself",
             "models/batch_file.py": "requests and answers of a batch, one JSON object a line",
-            "channels/builtin/": "what an agent's program sent, or what was recorded of one",
+            "channels/replies.py": "what an agent's server or program sent",
             "datasets/": "files of scenarios and dialogs",
             "storage/": "columns that hold JSON",
             "cli/": "files and streams named on the command line",
