@@ -89,6 +89,10 @@ def verify_code(dialog: Dialog, value: F) -> F:
     return read(type(value), dump(value), _Evidence(Seen(dialog, View()), last=False))  # type: ignore[return-value]
 
 
+def _word(text: str) -> str:
+    return fold(text).strip(" .。!！*\"'“”")
+
+
 class _Evidence(Reader):
     def __init__(self, seen: Seen, *, last: bool) -> None:
         self._seen = seen
@@ -97,8 +101,8 @@ class _Evidence(Reader):
         self.dropped: list[str] = []
 
     def choice(self, kind: type[StrEnum], raw: object, path: Path) -> StrEnum:
-        word = fold(str(raw)).strip(" .。!！*\"'“”") if isinstance(raw, str | bool) else ""
-        meant = [m for m in kind if word == m.value.casefold()] or [m for m in kind if word in ALIASES.get(m.value, ())]
+        word = _word(str(raw)) if isinstance(raw, str | bool) else ""
+        meant = [m for m in kind if word == _word(m.value)] or [m for m in kind if word in ALIASES.get(m.value, ())]
         if len(meant) != 1:
             raise FormError(path, f"must be one of {', '.join(kind)}, not {raw!r}")
         return meant[0]
