@@ -5,14 +5,18 @@
 What it says goes through `judge.verify` like a model's words: a flawed answer is asked for once more, then it is final.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
+from agenteval.domain.outcome import RuleResult
 from agenteval.domain.questions import Ask, Judged, Question, Unscored
+from agenteval.domain.scenario import Case, EffectivePolicy, RuleSpec
 from agenteval.domain.transcript import Dialog
-from agenteval.judge.panel import Answered, Said
+from agenteval.engine.evaluate import evaluate
+from agenteval.judge.panel import Answered, ByCode, Panel, Said
 from agenteval.judge.verify import Seen, Verified, verify
+from agenteval.rules.build import bind
 
 
 class Tries(NamedTuple):
@@ -62,3 +66,13 @@ def verified_twice(question: Question[Any], raw: object, dialog: Dialog) -> Veri
     seen = Seen(dialog, question.view)
     verified = verify(question, first, seen, last=False)
     return verify(question, second, seen, last=True) if verified.flaws else verified
+
+
+async def concluded(
+    rule: str, params: Mapping[str, Any], dialog: Dialog, script: Callable[[Ask], Answer]
+) -> tuple[RuleResult, ScriptedStep]:
+    """What `rule` says of `dialog` when the judge answers by `script`, and all that the judge was asked."""
+    case = Case("case", tuple(turn.sent_message for turn in dialog), eval_rules=(RuleSpec(rule, params),))
+    step = ScriptedStep(script)
+    evaluation = await evaluate(case, dialog, bind(case), Panel(ByCode(), step), EffectivePolicy.of())
+    return evaluation.results[0], step

@@ -1,0 +1,495 @@
+"""intent_classification: a blind judge lists what the agent acted on, code compares."""
+
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agenteval.domain.errors import InputError
+from agenteval.domain.outcome import ResultStatus, RuleResult
+from agenteval.domain.questions import DIALOG, Answers, Ask, Cause, Question, Ranked, Ranking, Unscored, until_turn
+from agenteval.domain.scenario import Layer, RuleSpec
+from agenteval.domain.transcript import Dialog, ToolCall, TurnStatus
+from agenteval.judge.compile import FRAME, Task, instructions
+from agenteval.judge.verify import Seen, verify
+from agenteval.rules.build import build
+from agenteval.rules.intents.forms import AgentIntents, form_of
+from tests.fakes.dialogs import CASE, dialog, said
+from tests.fakes.scripted_panel import Tries, concluded
+
+TAXONOMY = {
+    "repair.book": "预约维修",
+    "repair.cancel": "取消维修预约",
+    "inquiry": {"description": "咨询信息", "keywords": ["价格"], "examples": ["维修多少钱？"]},
+    "complaint": "投诉反馈",
+}
+BOOKING = dialog(("空调坏了，想预约维修", "好的，请问您的姓名？"), ("张三，另外多少钱？", "上门费 50 元。已为您预约。"))
+ENGLISH = dialog(("My AC is broken, book a repair please", "Sure, what is your name?"))
+
+Script = Callable[[Ask], Any]
+
+
+def act(intent: str, turn: int, quote: str, asked: str = "", asked_turn: int = 0) -> dict[str, Any]:
+    return {
+        "agent_quote": {"turn": turn, "text": quote},
+        "tool_quote": None,
+        "intent": intent,
+        "user_quote": {"turn": asked_turn, "text": asked} if asked else None,
+        "asked_by_user": "yes" if asked else "no",
+    }
+
+
+def answer(*intents: Mapping[str, Any], second: str | None = None, question: str = "", turn: int = 0) -> dict[str, Any]:
+    return {
+        "reason": "理由",
+        "intents": list(intents),
+        "second": second,
+        "question": {"turn": turn, "text": question} if question else None,
+        "only_asked": "yes" if question else "no",
+    }
+
+
+BOOK = act("repair.book", 0, "请问您的姓名", "想预约维修")
+PRICE = act("inquiry", 1, "上门费 50 元", "另外多少钱", 1)
+UNASKED = act("complaint", 1, "已为您预约")
+
+
+def always(raw: object) -> Script:
+    return lambda ask: raw if isinstance(ask, Question) else None
+
+
+async def judged(raw: object, dialog: Dialog = BOOKING, **params: Any) -> RuleResult:
+    given = {"expected_intent": "repair.book", "intent_taxonomy": TAXONOMY} if "expected_intents" not in params else {}
+    result, _ = await concluded(
+        "intent_classification", {"intent_taxonomy": TAXONOMY} | given | params, dialog, always(raw)
+    )
+    return result
+
+
+def verdict(result: RuleResult) -> object:
+    return result.score, result.passed
+
+
+def bounds(result: RuleResult) -> object:
+    return result.bounds
+
+
+# ---- one expected intent ---------------------------------------------------------------------------------------------
+
+
+async def test_the_expected_intent_acted_on_is_correct_with_its_quotes() -> None:
+    result = await judged(answer(BOOK))
+    assert verdict(result) == (1, True)
+    assert result.layer is Layer.L1
+    assert result.reason == "意图正确：智能体处理了 repair.book（第 1 轮：“请问您的姓名”）。"
+    assert [span.text for span in result.evidence] == ["请问您的姓名", "想预约维修"]
+    assert result.detail["verdict"] == "correct"
+    assert result.detail["acted_on"][0]["user_quote"] == "想预约维修"
+
+
+async def test_a_later_intent_that_the_user_asked_for_does_no_harm() -> None:
+    assert verdict(await judged(answer(PRICE, BOOK))) == (1, True)
+
+
+async def test_a_later_intent_acted_on_unasked_does() -> None:
+    result = await judged(answer(UNASKED, BOOK))
+    assert verdict(result) == (0, False)
+    assert "预期 repair.book" in result.reason
+    assert "complaint（第 2 轮：“已为您预约”）" in result.reason
+
+
+async def test_an_earlier_one_acted_on_unasked_does_not() -> None:
+    assert verdict(await judged(answer(BOOK, UNASKED))) == (1, True)
+
+
+@pytest.mark.parametrize(("accept_partial", "passed"), [(False, False), (True, True)])
+async def test_the_second_reading_of_the_final_intent_is_partial(accept_partial: bool, passed: bool) -> None:
+    result = await judged(answer(PRICE, second="repair.book"), accept_partial=accept_partial)
+    assert verdict(result) == (Fraction(1, 2), passed)
+    assert result.reason.startswith("意图部分正确：预期 repair.book")
+
+
+async def test_a_sibling_in_a_dotted_taxonomy_is_partial() -> None:
+    assert verdict(await judged(answer(act("repair.cancel", 0, "请问您的姓名")))) == (Fraction(1, 2), False)
+
+
+async def test_without_dots_there_are_no_siblings() -> None:
+    assert verdict(await judged(answer(PRICE), expected_intent="complaint")) == (0, False)
+
+
+async def test_another_intent_is_incorrect_and_quoted() -> None:
+    result = await judged(answer(PRICE), accept_partial=True)
+    assert verdict(result) == (0, False)
+    assert result.reason == "意图错误：预期 repair.book，智能体处理了 inquiry（第 2 轮：“上门费 50 元”）。"
+    assert "上门费 50 元" in [span.text for span in result.evidence]
+
+
+async def test_a_fitting_clarifying_question_is_correct() -> None:
+    result = await judged(answer(question="请问您的姓名"))
+    assert verdict(result) == (1, True)
+    assert "恰当的澄清问题" in result.reason
+
+
+async def test_an_empty_list_without_one_is_incorrect() -> None:
+    assert verdict(await judged(answer())) == (0, False)
+
+
+async def test_reasons_are_english_in_an_english_dialog() -> None:
+    raw = answer(act("inquiry", 0, "what is your name"))
+    result = await judged(raw, ENGLISH)
+    assert result.reason == (
+        'Intent wrong: expected repair.book, the agent acted on inquiry (turn 1: "what is your name").'
+    )
+
+
+async def test_a_tool_result_shows_an_intent_too() -> None:
+    call = ToolCall("create_order", {"kind": "ac"}, {"order": "R-17"}, ok=True)
+    booked = dialog(said("好的。", "想预约维修", tool_calls=(call,)))
+    shown = act("repair.book", 0, "", "想预约维修") | {"tool_quote": {"turn": 0, "text": "R-17"}}
+    result = await judged(answer(shown), booked)
+    assert verdict(result) == (1, True)
+    assert result.detail["acted_on"][0]["speaker"] == "tool"
+
+
+# ---- no verdict without evidence -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "unusable",
+    [
+        act("refund", 1, "上门费 50 元"),  # no such intent
+        act("inquiry", 1, "上门费 80 元"),  # nobody said so
+        act("inquiry", 1, "上门费 50 元") | {"agent_quote": None},  # no quote
+        act("inquiry", 1, "上门费 50 元") | {"asked_by_user": "maybe"},
+        act("inquiry", 1, "上门费 50 元", "退款"),  # the user never said so
+    ],
+)
+async def test_what_cannot_be_verified_accuses_nobody(unusable: dict[str, Any]) -> None:
+    result = await judged(answer(unusable))
+    assert result.status is ResultStatus.FAILED_TO_SCORE
+    assert result.cause is Cause.EVIDENCE
+    assert bounds(result) == (0, 1)
+    assert result.passed is None
+
+
+async def test_it_is_asked_again_before_it_is_left_out() -> None:
+    assert verdict(await judged(Tries(answer(act("refund", 1, "x")), answer(BOOK)))) == (1, True)
+
+
+async def test_what_is_left_still_proves_the_expected_intent() -> None:
+    result = await judged(answer(BOOK, act("refund", 1, "上门费 50 元")))
+    assert verdict(result) == (1, True)
+    assert len(result.detail["dropped"]) == 1
+
+
+async def test_a_partial_one_may_still_be_correct_when_something_was_left_out() -> None:
+    raw = answer(act("repair.cancel", 0, "请问您的姓名"), act("refund", 1, "上门费 50 元"))
+    assert bounds(await judged(raw)) == (Fraction(1, 2), 1)
+    assert (await judged(raw, accept_partial=True)).passed is True
+
+
+@pytest.mark.parametrize(
+    "contradiction",
+    [
+        answer(BOOK, question="请问您的姓名"),
+        answer() | {"only_asked": "yes"},
+        answer(question="您要投诉吗"),
+        {"reason": "", "only_asked": "no"},
+        "repair.book",
+    ],
+)
+async def test_a_contradiction_in_the_answer_is_no_verdict(contradiction: object) -> None:
+    result = await judged(contradiction)
+    assert result.status is ResultStatus.FAILED_TO_SCORE
+    assert "意图未能判定" in result.reason
+
+
+async def test_names_are_read_in_any_case_and_width() -> None:
+    taxonomy = {"预约（上门）": "book", "Inquiry": "ask"}
+    shown = act("预约(上门)", 0, "请问您的姓名", "想预约维修")
+    assert verdict(await judged(answer(shown), expected_intent="预约（上门）", intent_taxonomy=taxonomy)) == (1, True)
+
+
+async def test_a_failed_judge_gives_no_number() -> None:
+    result = await judged(Unscored(Cause.MODEL_ERROR, "503"))
+    assert (result.cause, bounds(result), result.passed) == (Cause.MODEL_ERROR, (0, 1), None)
+    assert "503" in result.reason
+
+
+@pytest.mark.parametrize("reply", ["", " \n", None])
+async def test_an_agent_that_says_nothing_is_wrong_without_a_model(reply: str | None) -> None:
+    result, step = await concluded(
+        "intent_classification",
+        {"expected_intent": "inquiry", "intent_taxonomy": TAXONOMY},
+        dialog(("鞋不合脚怎么办？", reply)),
+        always(answer()),
+    )
+    assert verdict(result) == (0, False)
+    assert "空回复" in result.reason
+    assert step.asked == []
+
+
+# ---- lists and turns -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("match", "expected", "score", "passed"),
+    [
+        ("any", ["repair.book", "complaint"], Fraction(1), True),
+        ("any", ["complaint"], Fraction(0), False),
+        ("all", ["repair.book", "inquiry"], Fraction(1), True),
+        ("all", ["repair.book", "inquiry", "complaint"], Fraction(2, 3), False),
+        ("all", ["complaint", "other"], Fraction(0), False),
+    ],
+)
+async def test_a_list_by_any_or_all(match: str, expected: list[str], score: Fraction, passed: bool) -> None:
+    result = await judged(answer(PRICE, BOOK), expected_intent=expected, match=match)
+    assert verdict(result) == (score, passed)
+    if match == "all" and not passed:
+        assert "complaint" in result.reason
+
+
+async def test_a_clarifying_question_is_correct_for_a_list_too() -> None:
+    asked = answer(question="请问您的姓名")
+    assert verdict(await judged(asked, expected_intent=["inquiry", "complaint"], match="all")) == (1, True)
+
+
+async def test_each_turn_is_judged_on_the_dialog_up_to_it() -> None:
+    def script(ask: Ask) -> Any:
+        assert isinstance(ask, Question)
+        return {"intent:0": answer(BOOK), "intent:1": answer(BOOK)}[ask.item]
+
+    turns = [{"turn_index": 0, "intent": "repair.book"}, {"turn_index": 1, "intent": "inquiry"}]
+    params = {"intent_taxonomy": TAXONOMY, "expected_intents": turns}
+    result, step = await concluded("intent_classification", params, BOOKING, script)
+    assert verdict(result) == (Fraction(1, 2), False)
+    assert [ask.view for ask in step.asked if isinstance(ask, Question)] == [until_turn(0), until_turn(1)]
+    assert result.reason.startswith("2 轮中 1 轮意图正确。第 2 轮：意图错误：预期 inquiry")
+    assert [turn["verdict"] for turn in result.detail["turns"]] == ["correct", "incorrect"]
+
+    lenient, _ = await concluded("intent_classification", params | {"min_turn_accuracy": 0.5}, BOOKING, script)
+    assert lenient.passed is True
+
+
+async def test_a_turn_counts_1_or_0() -> None:
+    sibling = answer(act("repair.cancel", 0, "请问您的姓名"))
+    result = await judged(sibling, expected_intents=[{"turn_index": 0, "intent": "repair.book"}])
+    assert verdict(result) == (0, False)
+
+
+@pytest.mark.parametrize(("minimum", "passed"), [(0.5, True), (1, None)])
+async def test_turns_that_were_not_judged_give_bounds(minimum: float, passed: bool | None) -> None:
+    def script(ask: Ask) -> Any:
+        return answer(BOOK) if isinstance(ask, Question) and ask.view == until_turn(0) else Unscored(Cause.MODEL_ERROR)
+
+    turns = [{"turn_index": turn, "intent": "repair.book"} for turn in (0, 1)]
+    params = {"intent_taxonomy": TAXONOMY, "expected_intents": turns, "min_turn_accuracy": minimum}
+    result, _ = await concluded("intent_classification", params, BOOKING, script)
+    assert (result.status, bounds(result)) == (ResultStatus.FAILED_TO_SCORE, (Fraction(1, 2), 1))
+    assert (result.cause, result.passed) == (Cause.MODEL_ERROR, passed)
+
+
+async def test_turns_after_a_failure_of_the_agent_are_wrong_turns_never_due_are_not() -> None:
+    turns = [{"turn_index": turn, "intent": "repair.book"} for turn in (0, 5)]
+    failed = dialog(said("请问您的姓名？", "想预约维修"), said(None, "张三", status=TurnStatus.TIMEOUT))
+    missed = [{"turn_index": 1, "intent": "repair.book"}]
+    assert verdict(await judged(answer(BOOK), failed, expected_intents=missed)) == (0, False)
+    assert verdict(await judged(answer(BOOK), failed, expected_intents=turns)) == (Fraction(1, 2), False)
+    assert verdict(await judged(answer(BOOK), BOOKING, expected_intents=turns)) == (1, True)
+    none_due = await judged(answer(BOOK), BOOKING, expected_intents=turns[1:])
+    assert none_due.status is ResultStatus.NOT_APPLICABLE
+
+
+# ---- the judge is blind ----------------------------------------------------------------------------------------------
+
+
+def questions(**params: Any) -> list[Question[AgentIntents]]:
+    rule = build(RuleSpec("intent_classification", {"intent_taxonomy": TAXONOMY} | params))
+    return [ask for ask in rule.ask(CASE, BOOKING, Answers()) if isinstance(ask, Question)]
+
+
+@given(st.sampled_from(sorted(TAXONOMY)), st.permutations(sorted(TAXONOMY)))
+def test_neither_what_is_expected_nor_the_authors_order_shows(expected: str, order: list[str]) -> None:
+    (reference,) = questions(expected_intent="inquiry")
+    (question,) = questions(expected_intent=expected, intent_taxonomy={name: TAXONOMY[name] for name in order})
+    assert question.key == reference.key
+    assert question.isolate
+
+
+def test_the_judge_may_say_other_and_sees_all_that_describes_an_intent() -> None:
+    (question,) = questions(expected_intent="inquiry")
+    assert "- other: " in question.text
+    assert '- inquiry: 咨询信息; 价格; "维修多少钱？"' in question.text
+    (given_other,) = questions(expected_intent="other", intent_taxonomy=TAXONOMY | {"other": "其他"})
+    assert given_other.text.count("- other: ") == 1
+
+
+def test_samples_and_examples_reach_the_question() -> None:
+    (question,) = questions(expected_intent="inquiry", samples=3, examples=["“查一下” → inquiry"])
+    assert question.samples == 3
+    assert "“查一下” → inquiry" in question.guide
+
+
+def test_the_prompt_is_short() -> None:
+    (question,) = questions(expected_intent="inquiry")
+    asked = instructions([Task("q1", question.form, "The intents to choose from:", question.guide)])
+    assert len(FRAME) + len(asked) <= 1_600
+
+
+def test_votes_compare_what_the_agent_did_not_the_runner_up() -> None:
+    form = form_of(("a", "b"))
+    one, other = (_read(form, answer(act("a", 0, "请问您的姓名"), second=second)) for second in ("b", None))
+    assert one.ballot() == other.ballot()
+    assert one.ballot() != _read(form, answer(act("b", 0, "请问您的姓名"))).ballot()
+
+
+def test_windows_of_a_long_dialog_are_read_as_one() -> None:
+    form = form_of(("a", "b"))
+    early = _read(form, answer(act("a", 0, "请问您的姓名", "想预约维修")))
+    late = _read(form, answer(act("b", 1, "上门费 50 元"), act("a", 1, "已为您预约")))
+    asked = _read(form, answer(question="请问您的姓名"))
+    nothing = _read(form, answer())
+    merged = form.merge([early, late])
+    assert merged is not None
+    assert [(act.intent, act.asked_by_user) for act in merged.intents] == [("b", "no"), ("a", "yes")]
+    assert form.merge([asked, nothing]) == asked
+    assert form.merge([asked, late]) == late
+
+
+def _read(form: type[AgentIntents], raw: object) -> AgentIntents:
+    value = verify(Question("q", form, ""), raw, Seen(BOOKING, DIALOG), last=True).value
+    assert isinstance(value, AgentIntents)
+    return value
+
+
+# ---- without a model -------------------------------------------------------------------------------------------------
+
+
+def winners(**by_text: str) -> Script:
+    """A scorer that finds a clear winner in texts that hold one of the words."""
+
+    def script(ask: Ask) -> Any:
+        if not isinstance(ask, Ranking):
+            return None
+        best = {name for word, name in by_text.items() if word in ask.text}
+        return Ranked(best.pop(), "local") if len(best) == 1 else Unscored(Cause.NEEDS_JUDGE)
+
+    return script
+
+
+async def keyless(script: Script, dialog: Dialog = BOOKING, **params: Any) -> RuleResult:
+    given = {"intent_taxonomy": TAXONOMY} | (params or {"expected_intent": "repair.book"})
+    return (await concluded("intent_classification", given, dialog, script))[0]
+
+
+async def test_a_clear_winner_of_the_agents_words_decides() -> None:
+    result = await keyless(winners(预约="repair.book"))
+    assert verdict(result) == (1, True)
+    assert result.detail["decided_by"] == "encoder:scripted"
+    assert [(span.turn, span.text) for span in result.evidence] == [(1, "上门费 50 元。已为您预约。")]
+
+
+async def test_a_clear_winner_that_was_not_expected_is_incorrect_with_its_reply() -> None:
+    result = await keyless(winners(上门费="inquiry"))
+    assert verdict(result) == (0, False)
+    assert "预期 repair.book" in result.reason
+    assert "上门费 50 元" in result.reason
+
+
+async def test_the_users_words_and_other_are_not_ranked() -> None:
+    _, step = await concluded(
+        "intent_classification",
+        {"intent_taxonomy": TAXONOMY | {"other": "其他"}, "expected_intent": "repair.book"},
+        BOOKING,
+        winners(),
+    )
+    ranked = [ask for ask in step.asked if isinstance(ask, Ranking)]
+    assert [ask.text for ask in ranked] == [
+        "好的，请问您的姓名？\n上门费 50 元。已为您预约。",
+        "好的，请问您的姓名？",
+        "上门费 50 元。已为您预约。",
+    ]
+    assert "other" not in dict(ranked[0].candidates)
+    assert dict(ranked[0].candidates)["inquiry"] == ("咨询信息", "价格", "维修多少钱？")
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        winners(),  # no winner at all
+        winners(上门费="inquiry", 姓名="inquiry", 预约="inquiry", 好的="repair.book"),  # the whole is not clear
+    ],
+)
+async def test_without_a_clear_winner_it_needs_a_judge(script: Script) -> None:
+    result = await keyless(script)
+    assert (result.status, result.cause) == (ResultStatus.FAILED_TO_SCORE, Cause.NEEDS_JUDGE)
+    assert "需要裁判模型" in result.reason
+
+
+async def test_nobody_is_accused_when_one_reply_shows_the_expected_intent() -> None:
+    def script(ask: Ask) -> Any:
+        if not isinstance(ask, Ranking):
+            return None
+        return Ranked(
+            "repair.book" if ask.text.startswith("好的，请问您的姓名？") and "\n" not in ask.text else "inquiry", "s"
+        )
+
+    assert (await keyless(script)).cause is Cause.NEEDS_JUDGE
+
+
+async def test_nothing_is_decided_when_no_single_reply_shows_it() -> None:
+    def script(ask: Ask) -> Any:
+        whole = isinstance(ask, Ranking) and "\n" in ask.text
+        return Ranked("inquiry", "s") if whole else None
+
+    assert (await keyless(script)).cause is Cause.NEEDS_JUDGE
+
+
+async def test_lists_without_a_model() -> None:
+    booked = winners(预约="repair.book")
+    assert verdict(await keyless(booked, expected_intent=["repair.book", "inquiry"])) == (1, True)
+    assert (await keyless(booked, expected_intent=["repair.book", "inquiry"], match="all")).cause is Cause.NEEDS_JUDGE
+
+
+async def test_a_judge_that_failed_is_not_replaced_by_the_scorer() -> None:
+    def script(ask: Ask) -> Any:
+        return Unscored(Cause.MODEL_ERROR) if isinstance(ask, Question) else Ranked("repair.book", "s")
+
+    assert (await keyless(script)).cause is Cause.MODEL_ERROR
+
+
+# ---- parameters ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("params", "named"),
+    [
+        ({"expected_intent": "refund"}, "refund"),
+        ({}, "expected_intent"),
+        ({"expected_intent": []}, "expected_intent"),
+        ({"expected_intent": "inquiry", "expected_intents": [{"turn_index": 0, "intent": "inquiry"}]}, "either"),
+        ({"expected_intents": [{"turn_index": 1, "intent": "inquiry"}] * 2}, r"twice: \[1, 1\]"),
+        ({"expected_intents": [{"turn_index": 0, "intent": "inquiry"}] * 2}, r"twice: \[0, 0\]"),
+        ({"expected_intents": [{"turn_index": -1, "intent": "inquiry"}]}, "expected_intents/0/turn_index"),
+        ({"expected_intent": ["inquiry", "inquiry"]}, "twice"),
+        ({"expected_intent": ["inquiry"], "accept_partial": True}, "accept_partial"),
+        ({"expected_intent": "a", "intent_taxonomy": {}}, "intent_taxonomy"),
+        ({"expected_intent": "a", "intent_taxonomy": {"a": "x", "A": "y"}}, "'A'"),
+        ({"expected_intent": "a", "intent_taxonomy": {"a": "x", " ": "y"}}, "blank"),
+        ({"expected_intent": "inquiry", "samples": 2}, "samples"),
+        ({"expected_intent": "inquiry", "min_turn_accuracy": 2}, "min_turn_accuracy"),
+        ({"expected_intent": "inquiry", "expect": 1}, "expect"),
+    ],
+)
+def test_what_cannot_be_used_is_refused_by_name(params: dict[str, Any], named: str) -> None:
+    with pytest.raises(InputError, match=named):
+        build(RuleSpec("intent_classification", {"intent_taxonomy": TAXONOMY} | params))
+
+
+def test_a_turn_that_the_case_lacks_is_warned_of() -> None:
+    turns = [{"turn_index": 3, "intent": "inquiry"}]
+    rule = build(RuleSpec("intent_classification", {"intent_taxonomy": TAXONOMY, "expected_intents": turns}))
+    assert list(rule.warnings(CASE)) == ["expected_intents: there is no turn 3, the last one is 0"]
