@@ -1,0 +1,53 @@
+"""One attempt, read top to bottom: talk to the agent, judge the dialog, keep what came out."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from agenteval.domain.ports import Clock, Sink
+from agenteval.domain.records import AttemptStarted, CaseRecord, Work
+from agenteval.domain.scenario import Case
+from agenteval.domain.transcript import Dialog
+from agenteval.engine.converse import Agent, converse
+from agenteval.engine.evaluate import Evaluation
+from agenteval.engine.plan import conversation_id
+from agenteval.engine.progress import Progress, Stage
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """What the attempts of a run share. `judge` evaluates a dialog by the rules of its case."""
+
+    agent: Agent
+    judge: Callable[[Case, Dialog], Awaitable[Evaluation]]
+    sink: Sink
+    clock: Clock
+    secret: bytes
+    progress: Progress
+
+
+async def attempt(work: Work, setup: Setup) -> None:
+    """Raises only what stops the run: nothing that agent or judge do."""
+    agent, clock, progress = setup.agent, setup.clock, setup.progress
+
+    progress.move(None, Stage.SLOT)
+    async with agent.slots:
+        progress.move(Stage.SLOT, Stage.AGENT)
+        started = AttemptStarted(work.key, conversation_id(setup.secret, work.key), clock.now())
+        dialog = await converse(agent, work.case, started, setup.sink, clock)
+
+    progress.move(Stage.AGENT, Stage.JUDGE)
+    evaluation = await setup.judge(work.case, dialog)
+
+    await setup.sink.put(
+        CaseRecord(
+            started=started,
+            dialog=dialog,
+            asks=evaluation.asks,
+            answers=evaluation.answers,
+            calls=evaluation.calls,
+            results=evaluation.results,
+            outcome=evaluation.outcome,
+            finished_at=clock.now(),
+        )
+    )
+    progress.finished(evaluation.outcome)
