@@ -56,7 +56,9 @@ async def _begin(connection: AsyncConnection, started: Sequence[AttemptStarted])
     try:
         await _run(connection, _ATTEMPT, [_attempt_row(row, AttemptStatus.OPEN) for row in started])
     except IntegrityError as error:
-        raise _taken_over() from error
+        if "unique" in str(error.orig).lower():
+            raise _taken_over() from error
+        raise
 
 
 async def _finish(connection: AsyncConnection, records: Sequence[CaseRecord]) -> None:
