@@ -1,7 +1,6 @@
 """An agent's HTTP server: what a failed request means for the message in it."""
 
 from collections.abc import Mapping
-from email.utils import parsedate_to_datetime
 
 import orjson
 
@@ -22,6 +21,7 @@ from agenteval.net.session import CONNECT_TIMEOUT_S, JSON_HEADERS, Response, Ses
 
 _CHECK_TIMEOUT_S = 10.0
 _EXCERPT = 200
+_LOOKED_AT_BYTES = 8 * 1024
 _ADVICE = {
     400: "check the request's body against what the agent expects",
     401: "check the key in the target's headers",
@@ -77,7 +77,7 @@ class Endpoint:
 
     def malformed(self, message: str, response: Response) -> TargetProtocolError:
         """The error for a reply that cannot be understood, with its beginning."""
-        return TargetProtocolError(self._redact(message + _excerpt(response)))
+        return TargetProtocolError(message + self._excerpt(response))
 
     def _failure(self, error: NetError) -> TargetError:
         message = self._redact(error.message)
@@ -93,12 +93,11 @@ class Endpoint:
 
     def _refusal(self, response: Response) -> TargetError:
         status = response.status
-        message = self._redact(f"the agent answered {status}{_excerpt(response)}")
-        wait_s = retry_after_s(response.headers)
+        message = f"the agent answered {status}{self._excerpt(response)}"
         if status == 429:
-            return TargetRateLimited(message, retry_after_s=wait_s)
+            return TargetRateLimited(message, retry_after_s=response.retry_after_s)
         if status == 503:
-            return TargetUnavailable(message, retry_after_s=wait_s)
+            return TargetUnavailable(message, retry_after_s=response.retry_after_s)
         if status >= 500:
             return TargetError(message, delivered=True)
         if 300 <= status < 400:
@@ -106,20 +105,7 @@ class Endpoint:
             return TargetError(f"the agent answered {status}, a redirect to {leads_to}", fix="give the final url")
         return TargetError(message, fix=_ADVICE.get(status, ""))
 
-
-def retry_after_s(headers: Mapping[str, str]) -> float | None:
-    """Seconds of a Retry-After header, never negative; a date counts from the server's own Date. None without a usable
-    one."""
-    value = headers.get("Retry-After", "").strip()
-    if value.isascii() and value.isdigit():
-        return float(value)
-    try:
-        until, now = parsedate_to_datetime(value), parsedate_to_datetime(headers["Date"])
-        return max(0.0, (until - now).total_seconds())
-    except (KeyError, TypeError, ValueError):
-        return None
-
-
-def _excerpt(response: Response) -> str:
-    text = " ".join(response.body[: 4 * _EXCERPT].decode(errors="replace").split())
-    return f": {text[:_EXCERPT]}" if text else " with an empty body"
+    def _excerpt(self, response: Response) -> str:
+        """The beginning of the body, without secrets before it is cut: the rest of one would still be one."""
+        text = " ".join(self._redact(response.body[:_LOOKED_AT_BYTES].decode(errors="replace")).split())
+        return f": {text[:_EXCERPT]}" if text else " with an empty body"

@@ -10,7 +10,6 @@ import pytest
 from aiohttp import web
 
 from agenteval.channels.build import factory
-from agenteval.channels.endpoint import retry_after_s
 from agenteval.domain.errors import DestinationForbidden, TargetUnavailable
 from agenteval.domain.target import Target
 from agenteval.domain.transcript import ToolCall, Turn, TurnStatus
@@ -102,6 +101,12 @@ async def test_no_complete_reply_in_time_is_a_timeout(agent: FaultyAgent, path: 
 async def test_a_refused_message_is_sent_again(agent: FaultyAgent, path: str) -> None:
     turn = await ask(agent, path, retries=1)
     assert (turn.status, turn.reply, len(agent.received)) == (OK, "你好", 2)
+
+
+async def test_the_server_says_how_long_to_wait(agent: FaultyAgent) -> None:
+    clock = FakeClock()
+    await ask(agent, "429", retries=1, clock=clock)
+    assert 7 <= clock.slept[0] < 8
 
 
 @pytest.mark.parametrize("path", ["500", "drop", "broken-json"])
@@ -266,18 +271,19 @@ async def test_no_content_is_an_empty_reply() -> None:
     assert (turn.status, turn.reply) == (OK, None)
 
 
-async def test_secrets_appear_in_no_error() -> None:
+@pytest.mark.parametrize("before", ["", "x" * 180])
+async def test_secrets_appear_in_no_error_not_even_in_part(before: str) -> None:
     key = "sk-canary-0123456789"
 
     async def echo_headers(asked: Asked) -> web.Response:
-        return web.Response(status=401, text=f"bad key {asked['headers']['Authorization']}")
+        return web.Response(status=401, text=f"{before}bad key {asked['headers']['Authorization']}")
 
     async with ScriptedAgent(echo_headers) as agent:
         params = {"url": agent.url, "headers": {"Authorization": f"Bearer {key}"}}
         (turn,) = await talk("http", params, "hi", secrets=frozenset({key}))
     assert turn.status is NOT_DELIVERED
     assert "bad key" in turn.error
-    assert key not in turn.error
+    assert "sk-" not in turn.error
 
 
 # ---- polling ---------------------------------------------------------------------------------------------------------
@@ -328,25 +334,6 @@ async def test_an_answer_without_the_id_is_malformed() -> None:
     async with ScriptedAgent({"job": 1}) as agent:
         (turn,) = await talk("http", polling(agent.url), "hi")
     assert (turn.status, turn.error) == (ERROR, "nothing at 'id' in the reply (its members are job)")
-
-
-# ---- details ---------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("headers", "seconds"),
-    [
-        ({}, None),
-        ({"Retry-After": "7"}, 7.0),
-        ({"Retry-After": "soon"}, None),
-        ({"Retry-After": "-1"}, None),
-        ({"Retry-After": "Mon, 15 Jan 2024 08:01:00 GMT", "Date": "Mon, 15 Jan 2024 08:00:00 GMT"}, 60.0),
-        ({"Retry-After": "Mon, 15 Jan 2024 07:00:00 GMT", "Date": "Mon, 15 Jan 2024 08:00:00 GMT"}, 0.0),
-        ({"Retry-After": "Mon, 15 Jan 2024 08:01:00 GMT"}, None),
-    ],
-)
-def test_retry_after(headers: Mapping[str, str], seconds: float | None) -> None:
-    assert retry_after_s(headers) == seconds
 
 
 async def test_a_cancelled_request_lets_its_connection_go() -> None:

@@ -131,9 +131,7 @@ async def _in_thread(function: Callable[[str, Session], Any], message: str, sess
 def _failure(error: BaseException) -> TargetError:
     frames = traceback.extract_tb(error.__traceback__)
     where = f"{Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
-    failure = TargetError(f"{type(error).__name__}: {error}", where=where, delivered=True)
-    failure.__cause__ = error
-    return failure
+    return TargetError(f"{type(error).__name__}: {error}", where=where, delivered=True)
 
 
 def _imported(module: str) -> Any:
