@@ -3,7 +3,6 @@
 from bisect import bisect_left
 
 from agenteval.domain.evidence import Match, Span, Speaker
-from agenteval.domain.questions import Cause, Unscored
 from agenteval.domain.text import fold
 from agenteval.domain.transcript import Dialog, Turn, TurnStatus
 from agenteval.rules.params import Scope
@@ -35,28 +34,6 @@ _EMPTY = {
         TurnStatus.TIMEOUT: "Empty reply: the agent did not answer in time.",
         TurnStatus.ERROR: "Empty reply: the agent failed.",
     },
-}
-
-
-def not_judged(dialog: Dialog, answer: Unscored) -> str:
-    """The reason for no score: the cause in words, and what is known beyond it."""
-    zh = dialog.language == "zh"
-    cause = _CAUSES[answer.cause][0 if zh else 1]
-    if answer.detail:
-        cause += f"（{answer.detail}）" if zh else f" ({answer.detail})"
-    return f"未评分：{cause}" if zh else f"Not scored: {cause}"
-
-
-_CAUSES = {
-    Cause.NEEDS_JUDGE: ("需要模型", "it needs a model"),
-    Cause.UNPARSABLE: ("模型的回答无法解析", "the model's answer could not be parsed"),
-    Cause.SCHEMA: ("模型的回答格式不符", "the model's answer has the wrong form"),
-    Cause.EVIDENCE: ("模型的引文不在对话中", "what the model quoted is not in the dialog"),
-    Cause.TIE: ("投票打平", "the votes are even"),
-    Cause.MODEL_ERROR: ("模型调用失败", "the model could not be used"),
-    Cause.TOO_LONG: ("内容过长", "it is too long"),
-    Cause.PENDING: ("等待批处理结果", "it waits for a batch"),
-    Cause.RULE_ERROR: ("规则出错", "the rule broke"),
 }
 
 

@@ -75,7 +75,7 @@ def test_the_reason_tells_time_and_threshold() -> None:
     assert judge(*took(1500)).reason == "最后一轮用时 1500 ms，超过阈值 1000 ms。"
     assert judge(*took(None, status=TurnStatus.TIMEOUT)).reason == "最后一轮没有响应（阈值 1000 ms）。"
     english = said("Sure", "how is the weather", latency_ms=12.3)
-    assert judge(english, aggregate="p95").reason == "The p95 turn took 12.3 ms, within the threshold of 1000 ms."
+    assert judge(english, aggregate="p95").reason == "The p95 turn took 12.3 ms, within 1000 ms."
     assert Dialog((english,)).language == "en"
 
 

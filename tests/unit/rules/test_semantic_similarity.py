@@ -82,9 +82,10 @@ def test_a_failed_turn_scores_0_without_a_model() -> None:
 
 
 def test_what_was_not_judged_has_no_score() -> None:
-    result = judge("预计三个工作日", Unscored(Cause.NEEDS_JUDGE, "no EMBEDDING model"))
+    result = judge("预计三个工作日", Unscored(Cause.NEEDS_JUDGE))
     assert (result.status, result.cause, result.score) == (ResultStatus.FAILED_TO_SCORE, Cause.NEEDS_JUDGE, None)
-    assert result.reason == "未评分：需要模型（no EMBEDDING model）"
+    assert result.reason.startswith("未评分：需要 EMBEDDING 模型")
+    assert judge("预计三个工作日", Unscored(Cause.MODEL_ERROR, "HTTP 500")).reason.endswith("：HTTP 500")
     assert (result.bounds, result.passed) == ((Fraction(0), Fraction(1)), None)
 
 

@@ -16,6 +16,7 @@ from agenteval.domain.scenario import Case
 from agenteval.domain.text import is_blank
 from agenteval.domain.transcript import Dialog, TurnStatus
 from agenteval.rules import EvalRule, register_rule
+from agenteval.rules.reasons import Language, say
 from agenteval.rules.replies import no_reply
 from agenteval.rules.schema_weight import weigh
 
@@ -60,11 +61,11 @@ class JsonSchema(EvalRule):
         _ = self._compiled  # now, so that a schema that cannot be used is refused
 
     @cached_property
-    def _compiled(self) -> "Compiled":
+    def _compiled(self) -> Compiled:
         return _compile(self.schema)
 
     def evaluate(self, case: Case, dialog: Dialog, answers: Answers) -> RuleResult:
-        zh = dialog.language == "zh"
+        language = dialog.language
         last = dialog.turns[-1] if dialog.turns else None
         if last is None or last.status is not TurnStatus.OK or _is_empty(last.reply):
             return self.scored(0, passed=False, reason=no_reply(dialog, "last_turn"))
@@ -72,34 +73,36 @@ class JsonSchema(EvalRule):
             written = last.reply.encode() if isinstance(last.reply, str) else orjson.dumps(last.reply)
             reply = orjson.loads(written)
         except (ValueError, TypeError) as error:  # of a structured reply: deeper than JSON can be written
-            return self._misfit([{"path": "", "message": _not_json(last.reply, error, zh=zh)}], zh=zh)
+            return self._misfit([{"path": "", "message": _not_json(last.reply, error, language)}], language)
         if len(written) > MAX_REPLY_BYTES or self._compiled.weight * len(written) > MAX_WORK:
-            reason = f"回复过长（{len(written):,} 字节），无法用此 Schema 校验。"
-            if not zh:
-                reason = f"The reply is too long ({len(written):,} bytes) to be checked with this schema."
+            reason = say(
+                language,
+                f"未评分：回复过长（{len(written):,} 字节），无法用此 Schema 校验。",
+                f"Not scored: the reply is too long ({len(written):,} bytes) to be checked with this schema.",
+            )
             return self.failed_to_score(Cause.TOO_LONG, reason)
         if self._compiled.validator.is_valid(reply):
-            return self.scored(
-                1,
-                passed=True,
-                reason="回复符合 Schema。" if zh else "The reply fits the schema.",
-                detail={"errors": []},
-            )
-        return self._misfit(list(self._errors(reply, zh=zh)), zh=zh)
+            reason = say(language, "回复符合 Schema。", "The reply fits the schema.")
+            return self.scored(1, passed=True, reason=reason, detail={"errors": []})
+        return self._misfit(list(self._errors(reply, language)), language)
 
-    def _errors(self, reply: Json, *, zh: bool) -> Iterator[dict[str, str]]:
+    def _errors(self, reply: Json, language: Language) -> Iterator[dict[str, str]]:
         if self._compiled.weight * _count(reply) > MAX_LISTING:
-            yield {"path": "", "message": "值太多，无法逐一列出" if zh else "too many values to list what does not fit"}
+            message = say(language, "值太多，无法逐一列出", "too many values to list what does not fit")
+            yield {"path": "", "message": message}
             return
         for error in islice(self._compiled.validator.iter_errors(reply), MAX_ERRORS):
             yield {"path": _pointer(error.instance_path), "message": _short(error.message)}
 
-    def _misfit(self, errors: list[dict[str, str]], *, zh: bool) -> RuleResult:
+    def _misfit(self, errors: list[dict[str, str]], language: Language) -> RuleResult:
         faults = [f"{error['path']} {error['message']}".strip() for error in errors[:MAX_SHOWN]]
         if more := len(errors[MAX_SHOWN:]):
-            faults.append(f"另有 {more} 处" if zh else f"and {more} more")
-        shown = ("；" if zh else "; ").join(faults)
-        reason = f"回复不符合 Schema：{shown}。" if zh else f"The reply does not fit the schema: {shown}."
+            faults.append(say(language, f"另有 {more} 处", f"and {more} more"))
+        reason = say(
+            language,
+            f"回复不符合 Schema：{'；'.join(faults)}。",
+            f"The reply does not fit the schema: {'; '.join(faults)}.",
+        )
         return self.scored(0, passed=False, reason=reason, detail={"errors": errors})
 
 
@@ -128,10 +131,10 @@ def _is_empty(reply: Json) -> bool:
     return reply is None or (isinstance(reply, str) and is_blank(reply))
 
 
-def _not_json(reply: Json, error: Exception, *, zh: bool) -> str:
+def _not_json(reply: Json, error: Exception, language: Language) -> str:
     if isinstance(reply, str) and reply.lstrip().startswith("```"):
-        return "不是 JSON：被包在代码块里" if zh else "not JSON: it stands in a code fence"
-    return f"不是 JSON（{error}）" if zh else f"not JSON ({error})"
+        return say(language, "不是 JSON：被包在代码块里", "not JSON: it stands in a code fence")
+    return say(language, f"不是 JSON（{error}）", f"not JSON ({error})")
 
 
 def _refuse(uri: str) -> NoReturn:

@@ -14,6 +14,7 @@ from agenteval.domain.text import fold, is_blank
 from agenteval.domain.transcript import Dialog, Turn
 from agenteval.rules import EvalRule, register_rule
 from agenteval.rules.params import Scope
+from agenteval.rules.reasons import Language, say
 from agenteval.rules.replies import agent_span, answered, find_word, no_reply
 
 
@@ -69,7 +70,7 @@ class KeywordMatch(EvalRule):
         possible = sum(c.met is not False for c in conditions)
         required = len(conditions)
         evidence = [c.found for c in conditions if c.found]
-        reason = _reason(conditions, zh=dialog.language == "zh")
+        reason = _reason(conditions, dialog.language)
         detail = {
             "met": met,
             "required": required,
@@ -135,11 +136,11 @@ _HEADINGS = {
 }
 
 
-def _reason(conditions: list[Condition], *, zh: bool) -> str:
+def _reason(conditions: list[Condition], language: Language) -> str:
     met = sum(c.met is True for c in conditions)
-    parts = [f"满足 {met}/{len(conditions)} 项条件" if zh else f"{met} of {len(conditions)} conditions met"]
-    for (name, state), (zh_heading, en_heading) in _HEADINGS.items():
+    parts = [say(language, f"满足 {met}/{len(conditions)} 项条件", f"{met} of {len(conditions)} conditions met")]
+    for (name, state), heading in _HEADINGS.items():
         items = [item for c in conditions if (c.list, c.met) == (name, state) for item in c.items]
         if items:
-            parts.append(f"{zh_heading}：{'、'.join(items)}" if zh else f"{en_heading}: {', '.join(items)}")
-    return "；".join(parts) + "。" if zh else "; ".join(parts) + "."
+            parts.append(say(language, *heading) + say(language, f"：{'、'.join(items)}", f": {', '.join(items)}"))
+    return say(language, f"{'；'.join(parts)}。", f"{'; '.join(parts)}.")

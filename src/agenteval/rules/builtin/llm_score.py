@@ -15,7 +15,8 @@ from agenteval.domain.transcript import Dialog
 from agenteval.rules import EvalRule, register_rule
 from agenteval.rules.params import Points, Samples, Scope
 from agenteval.rules.prompts import prompt, with_examples
-from agenteval.rules.replies import answered, no_reply, not_judged
+from agenteval.rules.reasons import say, unscored_text
+from agenteval.rules.replies import answered, no_reply
 
 MAX_SCORE = 10
 
@@ -77,14 +78,15 @@ class LlmScore(EvalRule):
             return self.scored(0, passed=False, reason=no_reply(dialog, self.evaluation_scope))
         judged = answers[self._question]
         if isinstance(judged, Unscored):
-            return self.failed_to_score(judged.cause, not_judged(dialog, judged))
+            reason = say(dialog.language, "未评分：", "Not scored: ") + unscored_text(dialog.language, judged)
+            return self.failed_to_score(judged.cause, reason)
         grade = judged.value
         passed = at_least(Fraction(grade.score), self.min_score)
         figures = f"{grade.score}/{MAX_SCORE} ({'>=' if passed else '<'} {float(self.min_score):g})"
         return self.scored(
             Fraction(grade.score, MAX_SCORE),
             passed=passed,
-            reason=f"{figures}：{grade.reason}" if dialog.language == "zh" else f"{figures}: {grade.reason}",
+            reason=f"{figures}{say(dialog.language, '：', ': ')}{grade.reason}",
             evidence=() if grade.quote.span is None else (grade.quote.span,),
             detail={"points": grade.score, "min_score": float(self.min_score)},
         )

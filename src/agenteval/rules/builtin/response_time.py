@@ -13,6 +13,7 @@ from agenteval.domain.statistics import percentile_nearest_rank
 from agenteval.domain.transcript import Dialog, Turn, TurnStatus
 from agenteval.rules import EvalRule, register_rule
 from agenteval.rules.params import Milliseconds
+from agenteval.rules.reasons import Language, say
 
 NEVER = float("inf")
 
@@ -33,17 +34,16 @@ class ResponseTime(EvalRule):
     aggregate: Literal["last", "max", "p95"] = "last"
 
     def evaluate(self, case: Case, dialog: Dialog, answers: Answers) -> RuleResult:
-        zh = dialog.language == "zh"
         turns = dialog.turns[-1:] if self.aggregate == "last" else dialog.turns
         taken = [latency for turn in turns if (latency := _latency_ms(turn)) is not None]
         slowest = _aggregate(self.aggregate, taken)
         if slowest is None:
-            return self.not_applicable("没有记录响应时间。" if zh else "No response time was recorded.")
+            return self.not_applicable(say(dialog.language, "没有记录响应时间。", "No response time was recorded."))
         score = _score(slowest, self.threshold_ms)
         return self.scored(
             score,
             passed=score == ONE,
-            reason=self._reason(slowest, zh=zh),
+            reason=self._reason(slowest, dialog.language),
             detail={
                 "latency_ms": None if slowest == NEVER else slowest,
                 "threshold_ms": float(self.threshold_ms),
@@ -53,16 +53,19 @@ class ResponseTime(EvalRule):
             },
         )
 
-    def _reason(self, latency_ms: float, *, zh: bool) -> str:
-        turn = _TURNS[self.aggregate][0 if zh else 1]
+    def _reason(self, latency_ms: float, language: Language) -> str:
+        turn = say(language, *_TURNS[self.aggregate])
         limit = f"{float(self.threshold_ms):.12g} ms"
         if latency_ms == NEVER:
-            return f"{turn}没有响应（阈值 {limit}）。" if zh else f"The {turn} got no response (threshold {limit})."
+            return say(
+                language, f"{turn}没有响应（阈值 {limit}）。", f"The {turn} got no response (threshold {limit})."
+            )
         taken = f"{round(latency_ms, 1):.12g} ms"
-        within = measured(latency_ms) <= self.threshold_ms
-        if zh:
-            return f"{turn}用时 {taken}，{'不超过' if within else '超过'}阈值 {limit}。"
-        return f"The {turn} took {taken}, {'within' if within else 'over'} the threshold of {limit}."
+        if measured(latency_ms) <= self.threshold_ms:
+            return say(
+                language, f"{turn}用时 {taken}，不超过阈值 {limit}。", f"The {turn} took {taken}, within {limit}."
+            )
+        return say(language, f"{turn}用时 {taken}，超过阈值 {limit}。", f"The {turn} took {taken}, over {limit}.")
 
 
 _TURNS = {

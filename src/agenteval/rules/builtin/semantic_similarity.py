@@ -6,13 +6,14 @@ from fractions import Fraction
 
 from agenteval.domain.exact import at_least, exact, measured
 from agenteval.domain.outcome import ONE, ZERO, RuleResult
-from agenteval.domain.questions import Answers, Ask, Judged, Likeness, Similarity, Unscored
+from agenteval.domain.questions import Answers, Ask, Cause, Judged, Likeness, Similarity
 from agenteval.domain.scenario import Case
 from agenteval.domain.text import fold, is_blank
 from agenteval.domain.transcript import Dialog
 from agenteval.rules import EvalRule, register_rule
 from agenteval.rules.params import Rate
-from agenteval.rules.replies import answered, no_reply, not_judged
+from agenteval.rules.reasons import Language, say, unscored_text
+from agenteval.rules.replies import answered, no_reply
 
 
 @register_rule
@@ -41,17 +42,23 @@ class SemanticSimilarity(EvalRule):
         return () if question is None else (question,)
 
     def evaluate(self, case: Case, dialog: Dialog, answers: Answers) -> RuleResult:
-        zh = dialog.language == "zh"
         if not answered(dialog, "last_turn"):
             return self.scored(0, passed=False, reason=no_reply(dialog, "last_turn"))
         question = self._question(dialog)
         if question is None:
-            return self._by(Likeness(1.0, "equal"), zh=zh)
-        match answers[question]:
-            case Judged(value=likeness):
-                return self._by(likeness, zh=zh)
-            case Unscored() as unscored:
-                return self.failed_to_score(unscored.cause, not_judged(dialog, unscored))
+            return self._by(Likeness(1.0, "equal"), dialog.language)
+        answer = answers[question]
+        if isinstance(answer, Judged):
+            return self._by(answer.value, dialog.language)
+        if answer.cause is Cause.NEEDS_JUDGE:
+            reason = say(
+                dialog.language,
+                "未评分：需要 EMBEDDING 模型；内置比较只能确认两段文字说法相同。",
+                "Not scored: needs an EMBEDDING model; the built-in scorer can only tell that two texts say the same.",
+            )
+        else:
+            reason = say(dialog.language, "未评分：", "Not scored: ") + unscored_text(dialog.language, answer)
+        return self.failed_to_score(answer.cause, reason)
 
     def _question(self, dialog: Dialog) -> Similarity | None:
         """None when code decides: nothing was said, or the very words of the reference."""
@@ -60,15 +67,18 @@ class SemanticSimilarity(EvalRule):
             return None
         return Similarity(turns[0].reply_text, self.reference)
 
-    def _by(self, likeness: Likeness, *, zh: bool) -> RuleResult:
+    def _by(self, likeness: Likeness, language: Language) -> RuleResult:
         score = min(max(measured(likeness.score), ZERO), ONE)
         threshold = self.threshold if likeness.bar is None else exact(likeness.bar)
         passed = at_least(score, threshold)
         figures = f"{float(score):.4g} {'>=' if passed else '<'} {float(threshold):g}"
-        reason = f"与参考答案的相似度：{figures}" if zh else f"Likeness to the reference: {figures}"
         return self.scored(
             score,
             passed=passed,
-            reason=f"{reason}（{likeness.scorer}）。" if zh else f"{reason} ({likeness.scorer}).",
+            reason=say(
+                language,
+                f"与参考答案的相似度：{figures}（{likeness.scorer}）。",
+                f"Likeness to the reference: {figures} ({likeness.scorer}).",
+            ),
             detail={"similarity": float(score), "threshold": float(threshold), "scorer": likeness.scorer},
         )
