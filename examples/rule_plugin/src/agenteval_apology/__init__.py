@@ -1,0 +1,1 @@
+"""A rule for AgentEval, in a package of its own."""
