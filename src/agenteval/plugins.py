@@ -20,6 +20,10 @@ T = TypeVar("T")
 C = TypeVar("C", bound=type)
 
 
+_KINDS: dict[type, str] = {}
+"""Which kind of plug-in a class was marked as."""
+
+
 class Problem(NamedTuple):
     """A plug-in that cannot be used: its name, where it comes from, and why."""
 
@@ -44,13 +48,12 @@ class Registry(Generic[T]):
         self.kind = kind
         self.base = base
         self._found = found
-        self._marked: set[type] = set()
         self._loaded: dict[str, type[T]] = {}
         self._broken: dict[str, Problem] = {}
 
     def register(self, cls: C) -> C:
         """Mark a class as a plug-in of this kind."""
-        self._marked.add(cls)
+        _KINDS[cls] = self.kind
         return cls
 
     @cached_property
@@ -116,7 +119,7 @@ class Registry(Generic[T]):
             if (
                 isinstance(cls, type)
                 and issubclass(cls, self.base)
-                and cls in self._marked
+                and _KINDS.get(cls) == self.kind
                 and getattr(cls, "name", None) == name
             ):
                 return cls

@@ -113,13 +113,14 @@ def extract_reply_text(reply: Json) -> str:
         case str():
             return reply
         case Mapping():
-            for key in ("text", "content", "reply", "message", "answer", "output"):
-                if isinstance(found := reply.get(key), str):
-                    return found
-                if isinstance(found, Mapping | list | tuple):
-                    return extract_reply_text(found)
-            return as_text(reply)
+            named = [reply[key] for key in _TEXT_MEMBERS if key in reply]
+            if not named:
+                return as_text(reply)
+            return extract_reply_text(next((part for part in named if part is not None), None))
         case list() | tuple():
             return "\n".join(extract_reply_text(part) for part in reply)
         case _:
             return as_text(reply)
+
+
+_TEXT_MEMBERS = ("text", "content", "reply", "message", "answer", "output")

@@ -1,0 +1,130 @@
+"""Where rules meet the panel."""
+
+from collections.abc import Awaitable, Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+from agenteval.domain.forms import Form
+from agenteval.domain.outcome import OutcomeCause, ResultStatus, RuleResult, SuccessLevel
+from agenteval.domain.questions import Answers, Ask, Cause, Judged, Question
+from agenteval.domain.scenario import Case, EffectivePolicy, Layer, RuleSpec
+from agenteval.domain.transcript import Dialog, Turn, TurnStatus
+from agenteval.engine.evaluate import MAX_ROUNDS, Evaluation, evaluate
+from agenteval.judge.panel import Panel
+from agenteval.rules import EvalRule
+from agenteval.rules.build import BoundRule
+from tests.fakes.scripted_panel import ScriptedStep
+
+
+@dataclass(frozen=True, slots=True)
+class Word(Form):
+    word: str
+
+
+@dataclass(frozen=True)
+class Chain(EvalRule):
+    """Asks one question after the other, each only when the one before is answered."""
+
+    name: ClassVar[str] = "chain"
+    version: ClassVar[str] = "1"
+    length: int = 1
+
+    def questions(self) -> list[Question[Word]]:
+        return [Question(f"step:{i}", Word, f"question {i}") for i in range(self.length)]
+
+    def ask(self, case: Case, dialog: Dialog, known: Answers) -> Iterable[Ask]:
+        questions = self.questions()
+        answered = sum(question in known for question in questions)
+        return questions[: answered + 1]
+
+    def evaluate(self, case: Case, dialog: Dialog, answers: Answers) -> RuleResult:
+        judged = [q for q in self.questions() if isinstance(answers.get(q), Judged)]
+        return self.scored(len(judged) / self.length, passed=True, reason=f"{len(judged)} answers")
+
+
+class Later(Chain):
+    async def _late(self, answers: Answers) -> RuleResult:
+        return super().evaluate(Case("c", ("x",)), DIALOG, answers)
+
+    def evaluate(self, case: Case, dialog: Dialog, answers: Answers) -> Awaitable[RuleResult]:  # type: ignore[override]
+        return self._late(answers)
+
+
+class BrokenAsk(Chain):
+    def ask(self, case: Case, dialog: Dialog, known: Answers) -> Iterable[Ask]:
+        raise KeyError("no such thing")
+
+
+class BrokenEnd(Chain):
+    def evaluate(self, case: Case, dialog: Dialog, answers: Answers) -> RuleResult:
+        return self.scored(2, passed=True, reason="out of range")
+
+
+DIALOG = Dialog((Turn(0, "你好", "您好"),))
+CASE = Case("c", ("你好",))
+
+
+def bound(rule: EvalRule, label: str = "r", *, layer: Layer | None = None, hard: bool = False) -> BoundRule:
+    return BoundRule(rule, RuleSpec("chain"), label, layer, hard)
+
+
+async def judged(*rules: BoundRule, dialog: Dialog = DIALOG, step: ScriptedStep | None = None) -> Evaluation:
+    step = step or ScriptedStep(lambda _: {"word": "yes"})
+    return await evaluate(CASE, dialog, rules, Panel(step), EffectivePolicy.of())
+
+
+async def test_it_asks_until_nothing_new_comes() -> None:
+    step = ScriptedStep(lambda _: {"word": "yes"})
+    evaluation = await judged(bound(Chain(length=3)), step=step)
+    assert [ask.item for ask in step.asked if isinstance(ask, Question)] == ["step:0", "step:1", "step:2"]
+    assert evaluation.results[0].score == 1
+    assert set(evaluation.asks) == {ask.key for ask in step.asked}
+
+
+async def test_but_at_most_four_times() -> None:
+    step = ScriptedStep(lambda _: {"word": "yes"})
+    await judged(bound(Chain(length=9)), step=step)
+    assert len(step.asked) == MAX_ROUNDS
+
+
+async def test_two_rules_that_ask_the_same_share_the_answer() -> None:
+    step = ScriptedStep(lambda _: {"word": "yes"})
+    await judged(bound(Chain(), "a"), bound(Chain(), "b"), step=step)
+    assert len(step.asked) == 1
+
+
+async def test_a_result_is_placed_in_its_case() -> None:
+    (result,) = (await judged(bound(Chain(), "mine", layer=Layer.L2, hard=True))).results
+    assert (result.label, result.layer, result.hard, result.version) == ("mine", Layer.L2, True, "1")
+
+
+async def test_a_rule_may_conclude_later() -> None:
+    assert (await judged(bound(Later()))).results[0].score == 1
+
+
+async def test_a_broken_rule_fails_only_itself() -> None:
+    for broken in (BrokenAsk(), BrokenEnd()):
+        evaluation = await judged(bound(broken, "broken"), bound(Chain(), "fine"))
+        failed, fine = evaluation.results
+        assert (failed.status, failed.cause) == (ResultStatus.FAILED_TO_SCORE, Cause.RULE_ERROR)
+        assert failed.bounds == (Fraction(0), Fraction(1))
+        assert fine.score == 1
+        assert evaluation.outcome.success_level is None
+
+
+async def test_what_was_not_delivered_is_not_judged() -> None:
+    step = ScriptedStep(lambda _: {"word": "yes"})
+    dialog = Dialog((Turn(0, "你好", status=TurnStatus.NOT_DELIVERED, error="connection refused"),))
+    evaluation = await judged(bound(Chain()), dialog=dialog, step=step)
+    assert step.asked == []
+    assert evaluation.results[0].status is ResultStatus.SKIPPED
+    assert "connection refused" in evaluation.results[0].reason
+    assert evaluation.outcome.cause is OutcomeCause.NOT_DELIVERED
+
+
+async def test_what_an_agent_said_before_it_failed_is_judged() -> None:
+    dialog = Dialog((Turn(0, "你好", "您好"), Turn(1, "订票", status=TurnStatus.TIMEOUT)))
+    evaluation = await judged(bound(Chain()), dialog=dialog)
+    assert evaluation.results[0].score == 1
+    assert evaluation.outcome.success_level is SuccessLevel.FAILURE

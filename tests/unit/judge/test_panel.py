@@ -1,0 +1,192 @@
+"""The panel: code first, then what is remembered, then encoders and models; the rest needs a judge."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from fractions import Fraction
+from random import Random
+from typing import Any
+
+import pytest
+
+from agenteval.domain.forms import AgentQuote, Form
+from agenteval.domain.json_value import Json
+from agenteval.domain.ports import Role
+from agenteval.domain.questions import (
+    USER_TURNS,
+    Ask,
+    Cause,
+    Flags,
+    Judged,
+    Likeness,
+    Moderation,
+    Question,
+    Ranking,
+    Similarity,
+    Unscored,
+)
+from agenteval.domain.transcript import Dialog, Turn
+from agenteval.judge.encoder import Encoder
+from agenteval.judge.local import CharNgrams
+from agenteval.judge.memo import MemoStep
+from agenteval.judge.panel import ByCode, Panel
+from agenteval.models import ModelContext
+from agenteval.models.roles import build
+from agenteval.net.guard import Guard
+from agenteval.net.session import Sessions
+from agenteval.settings import ModelSettings, Settings
+from tests.fakes.clock import FakeClock
+from tests.fakes.scripted_judge import MemoryCapabilities, scripted_judge
+from tests.fakes.scripted_model import ScriptedModel, Status
+
+
+class Colour(StrEnum):
+    RED = "red"
+    BLUE = "blue"
+
+
+@dataclass(frozen=True, slots=True)
+class Seen(Form):
+    colour: Colour
+    quote: AgentQuote
+
+
+DIALOG = Dialog((Turn(0, "什么颜色？", "不是红色，是蓝色"),))
+BLUE = {"colour": "blue", "quote": {"turn": 0, "text": "是蓝色"}}
+
+
+class MemoryMemo:
+    def __init__(self) -> None:
+        self.kept: dict[str, Json] = {}
+
+    async def get(self, keys: Sequence[str]) -> Mapping[str, Json]:
+        return {key: self.kept[key] for key in keys if key in self.kept}
+
+    async def put(self, answers: Mapping[str, Json]) -> None:
+        self.kept.update(answers)
+
+
+def coded(text: str) -> Question[Seen]:
+    return Question("colour", Seen, "colour", code=lambda _: Seen(Colour.BLUE, AgentQuote(0, text)))
+
+
+async def test_code_decides_first_and_its_quotes_are_located() -> None:
+    question = coded("是蓝色")
+    said = await Panel(ByCode()).answer(DIALOG, [question])
+    answer = said.answers[question.key]
+    assert isinstance(answer, Judged)
+    assert answer.by == "code"
+    assert answer.value.quote.span.start == 5
+
+
+@pytest.mark.parametrize("text", ["红色", "绿色"], ids=["its negation cut off", "said nowhere"])
+async def test_what_code_cannot_quote_it_does_not_decide(text: str) -> None:
+    question = coded(text)
+    assert (await Panel(ByCode()).answer(DIALOG, [question])).answers[question.key] == Unscored(Cause.NEEDS_JUDGE)
+
+
+async def test_everything_gets_an_answer() -> None:
+    asks: list[Ask] = [
+        Question("a", Seen, "a"),
+        Similarity("x", "y"),
+        Moderation("z"),
+        Ranking("t", (("a", ()), ("b", ()))),
+    ]
+    said = await Panel(ByCode(), Encoder(CharNgrams())).answer(DIALOG, asks)
+    assert set(said.answers.values()) == {Unscored(Cause.NEEDS_JUDGE)}
+    assert len(said.answers) == 4
+
+
+class TestMemo:
+    QUESTION = Question("colour", Seen, "colour")
+
+    async def ask(self, memo: MemoryMemo, dialog: Dialog, *asks: Question[Any], model: str = "m") -> int:
+        """How many calls it took."""
+        async with scripted_judge({"colour": BLUE}) as judge:
+            panel = Panel(ByCode(), MemoStep(memo, {Question: model}), judge.judge)
+            said = await panel.answer(dialog, asks)
+            assert all(isinstance(answer, Judged) for answer in said.answers.values())
+            return len(judge.requests)
+
+    async def test_an_unchanged_rerun_makes_no_call_and_gives_the_same(self) -> None:
+        memo = MemoryMemo()
+        assert await self.ask(memo, DIALOG, self.QUESTION) == 1
+        assert await self.ask(memo, DIALOG, self.QUESTION) == 0
+        async with scripted_judge({"colour": BLUE}) as judge:
+            fresh = await judge.judge.answer(DIALOG, [self.QUESTION])
+        kept = await MemoStep(memo, {Question: "m"}).answer(DIALOG, [self.QUESTION])
+        assert kept.answers == fresh.answers
+
+    async def test_only_what_changed_is_asked(self) -> None:
+        memo = MemoryMemo()
+        await self.ask(memo, DIALOG, self.QUESTION)
+        other = Question("other", Seen, "other colour")
+        assert await self.ask(memo, DIALOG, self.QUESTION, other) == 1
+        assert await self.ask(memo, DIALOG, self.QUESTION, model="m2") == 1
+        longer = Dialog((*DIALOG.turns, Turn(1, "真的？", "真的")))
+        assert await self.ask(memo, longer, self.QUESTION) == 1
+
+    async def test_what_a_view_hides_does_not_count(self) -> None:
+        memo = MemoryMemo()
+        question = Question("user", UserOnly, "user", view=USER_TURNS)
+        async with scripted_judge({"user": {"colour": "red"}}) as judge:
+            panel = Panel(MemoStep(memo, {Question: "m"}), judge.judge)
+            for reply in ("是蓝色", "是红色"):
+                await panel.answer(Dialog((Turn(0, "什么颜色？", reply),)), [question])
+            assert len(judge.requests) == 1
+
+    async def test_failures_are_not_remembered(self) -> None:
+        memo = MemoryMemo()
+        async with scripted_judge({"colour": {"colour": "green"}}) as judge:
+            await Panel(MemoStep(memo, {Question: "m"}), judge.judge).answer(DIALOG, [self.QUESTION])
+        assert memo.kept == {}
+
+    async def test_a_kind_without_identity_is_not_remembered(self) -> None:
+        memo = MemoryMemo()
+        await Panel(MemoStep(memo, {}), Encoder(CharNgrams())).answer(DIALOG, [Similarity("a", "a")])
+        assert memo.kept == {}
+
+
+@dataclass(frozen=True, slots=True)
+class UserOnly(Form):
+    colour: Colour
+
+
+class TestEncoder:
+    async def test_the_local_scorer_settles_only_the_same_words(self) -> None:
+        same, other = Similarity("已为您预订。", "已为您预订"), Similarity("已为您预订", "未为您预订")
+        said = await Encoder(CharNgrams()).answer(DIALOG, [same, other])
+        answer = said.answers[same.key]
+        assert isinstance(answer, Judged)
+        assert answer.by == "encoder:char-ngrams"
+        assert isinstance(answer.value, Likeness)
+        assert answer.value.bar is not None
+        assert other.key not in said.answers
+
+    async def test_models_take_the_place_of_the_local_scorer(self) -> None:
+        pair, text = Similarity("高铁票", "高铁票吧"), Moderation("你真笨")
+        async with ScriptedModel(flagged={"笨": "harassment"}) as server, Sessions(Guard()) as sessions:
+            settings = ModelSettings(base_url=server.base_url, model="m", input_price=Fraction(1))
+            models = build(
+                Settings(embedding=settings, moderation=settings),
+                ModelContext(sessions, FakeClock(), MemoryCapabilities(), Random(0)),
+            )
+            said = await Encoder(CharNgrams(), models.embedding, models.moderation).answer(DIALOG, [pair, text])
+        likeness, flags = said.answers[pair.key], said.answers[text.key]
+        assert isinstance(likeness, Judged)
+        assert 0 < likeness.value.score < 1
+        assert likeness.value.scorer == "m"
+        assert isinstance(flags, Judged)
+        assert flags.value == Flags(("harassment",))
+        assert [call.role for call in said.calls] == [Role.EMBEDDING, Role.MODERATION]
+        assert said.calls[0].usage.input_tokens == 2
+
+    async def test_a_model_that_fails_is_no_verdict(self) -> None:
+        pair = Similarity("a", "b")
+        async with ScriptedModel(faults=[Status(401)] * 5) as server, Sessions(Guard()) as sessions:
+            settings = Settings(embedding=ModelSettings(base_url=server.base_url, model="m"))
+            models = build(settings, ModelContext(sessions, FakeClock(), MemoryCapabilities(), Random(0)))
+            said = await Encoder(CharNgrams(), models.embedding).answer(DIALOG, [pair])
+        answer = said.answers[pair.key]
+        assert isinstance(answer, Unscored)
+        assert answer.cause is Cause.MODEL_ERROR
