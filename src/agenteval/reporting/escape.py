@@ -1,0 +1,68 @@
+"""One escaper for each format. Whatever an agent, a user or a model wrote stays text: it cannot become structure.
+
+Control, bidi and zero-width characters are shown as escapes everywhere but in JSON, which keeps the original.
+"""
+
+import html
+import re
+
+from agenteval.domain.text import visible
+
+_MARKDOWN = re.compile(r"[!-/:-@\[-`{-~]")
+_BACKTICKS = re.compile("`+")
+_NOT_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_XML_BLANKS = {"\t": "&#9;", "\n": "&#10;", "\r": "&#13;"}
+
+
+def for_html(text: str) -> str:
+    """For element content and for quoted attributes."""
+    return html.escape(visible(text))
+
+
+def for_markdown(text: str) -> str:
+    """One line of plain text for a paragraph, a heading or a table cell: every mark of punctuation is escaped."""
+    return _MARKDOWN.sub(r"\\\g<0>", _one_line(text))
+
+
+def markdown_code(text: str) -> str:
+    """One line of text as it was said, for a paragraph or a table cell; empty when it is blank."""
+    line = _one_line(text)
+    if not line:
+        return ""
+    ticks = "`" * (_longest_run(line) + 1)
+    pad = " " if line[0] == "`" or line[-1] == "`" else ""
+    return f"{ticks}{pad}{line}{pad}{ticks}".replace("|", r"\|")
+
+
+def markdown_fence(text: str) -> str:
+    """A block of text as it was said."""
+    shown = visible(text).replace("\r\n", "\n")
+    ticks = "`" * max(3, _longest_run(shown) + 1)
+    return f"{ticks}text\n{shown}\n{ticks}\n"
+
+
+def for_xml(text: str) -> str:
+    """For element content. What XML cannot hold is shown as an escape."""
+    return html.escape(_xml_characters(text), quote=False).replace("\r", "&#13;")
+
+
+def for_xml_attribute(text: str) -> str:
+    escaped = html.escape(_xml_characters(text))
+    return re.sub("[\t\n\r]", lambda m: _XML_BLANKS[m.group()], escaped)
+
+
+def for_terminal(text: str, encoding: str = "utf-8") -> str:
+    """The text without control over the terminal, and without what the terminal's encoding cannot show."""
+    return visible(text).encode(encoding, "backslashreplace").decode(encoding)
+
+
+def _one_line(text: str) -> str:
+    return " ".join(visible(text).split())
+
+
+def _longest_run(text: str) -> int:
+    return max((len(run) for run in _BACKTICKS.findall(text)), default=0)
+
+
+def _xml_characters(text: str) -> str:
+    return _NOT_XML.sub(lambda m: f"\\u{ord(m.group()):04x}", visible(text))

@@ -1,0 +1,153 @@
+"""The one place that writes numbers for people. What was not measured is a dash, never a digit."""
+
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from math import floor
+
+from agenteval.domain.outcome import SuccessLevel
+from agenteval.domain.run_summary import Measure, Repeated, RunSummary, Share, UsageTotal
+from agenteval.reporting.labels import Labels
+from agenteval.reporting.level import Level
+
+NONE = "—"
+DIGITS = 4
+SMALL_N = 20
+MEASURES = ("intent_accuracy", "avg_completion", "success_rate", "pass_rate")
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One line of the summary in words. `value`, `worst_case` and `interval` hold a dash when nothing was measured, and
+    `note` then says why."""
+
+    name: str
+    label: str
+    value: str
+    measured: str
+    worst_case: str
+    interval: str
+    note: str
+    of: Measure
+
+
+def number(value: Fraction, digits: int = DIGITS) -> str:
+    """At most so many decimals. Only an exact 0 or 1 is written as one: what is below a bound never looks as if it
+    were on it."""
+    unit = Fraction(1, 10**digits)
+    rounded = floor(value / unit + Fraction(1, 2)) * unit
+    if rounded in (0, 1) and rounded != value and 0 < value < 1:
+        rounded = unit if rounded == 0 else 1 - unit
+    return f"{Decimal(rounded.numerator) / Decimal(rounded.denominator):f}"
+
+
+def score(value: Fraction | None) -> str:
+    return NONE if value is None else number(value)
+
+
+def percent(value: Fraction | None, labels: Labels) -> str:
+    return NONE if value is None else labels("percent", value=_hundredfold(value))
+
+
+def _hundredfold(value: Fraction) -> str:
+    return f"{Decimal(number(value)) * 100:f}".rstrip("0").rstrip(".") if value.denominator > 1 else str(value * 100)
+
+
+def share(of: Share, labels: Labels) -> str:
+    """ "80 % (4 of 5)"; the dash when nothing was measured."""
+    if of.value is None:
+        return NONE
+    return labels("aside", what=percent(of.value, labels), note=labels("of", n=of.count, of=of.n))
+
+
+def interval(of: Measure, labels: Labels) -> str:
+    if of.interval is None:
+        return NONE
+    low, high = (f"{bound * 100:.1f}" for bound in (of.interval.low, of.interval.high))
+    return labels("percent", value=f"{low}–{high}")
+
+
+def figures(summary: RunSummary, labels: Labels) -> list[Figure]:
+    """L1, L2, L3 and passing, in this order."""
+    return [_figure(name, getattr(summary, name), summary, labels) for name in MEASURES]
+
+
+def _figure(name: str, of: Measure, summary: RunSummary, labels: Labels) -> Figure:
+    known = of.value is not None
+    return Figure(
+        name=name,
+        label=labels(name),
+        value=percent(of.value, labels),
+        measured=labels("of", n=of.n, of=of.of),
+        worst_case=percent(of.worst_case, labels) if known else NONE,
+        interval=interval(of, labels),
+        note=_note(of, summary, labels),
+        of=of,
+    )
+
+
+def _note(of: Measure, summary: RunSummary, labels: Labels) -> str:
+    if not of.of:
+        return labels("not_in_run")
+    if of.value is None:
+        return labels("colon").join([labels("not_measured"), causes(summary, labels) or labels("no_causes")])
+    return labels("small_n") if of.n < SMALL_N else ""
+
+
+def causes(summary: RunSummary, labels: Labels) -> str:
+    """Why rules were not measured, in words, without counts."""
+    return labels.listed([labels.get(f"cause.{cause}", cause) for cause in summary.causes])
+
+
+def milliseconds(value: float | None) -> str:
+    if value is None:
+        return NONE
+    return f"{value:.0f} ms" if value < 1000 else f"{value / 1000:.2f} s"
+
+
+def usage(of: UsageTotal, labels: Labels) -> str:
+    if not of.calls:
+        return labels("usage.none")
+    parts = [labels("usage.calls", n=of.calls)]
+    if of.input_tokens is None or of.output_tokens is None:
+        parts.append(labels("usage.no_tokens"))
+    else:
+        tokens = labels("usage.tokens", input=f"{of.input_tokens:,}", output=f"{of.output_tokens:,}")
+        parts.append(_with_rest(tokens, of.without_tokens, labels))
+    if of.cost is None:
+        parts.append(labels("usage.no_cost"))
+    else:
+        parts.append(_with_rest(labels("usage.cost", cost=number(of.cost)), of.without_cost, labels))
+    return labels.listed(parts)
+
+
+def _with_rest(what: str, unknown: int, labels: Labels) -> str:
+    return labels("aside", what=what, note=labels("usage.without", n=unknown)) if unknown else what
+
+
+def levels(summary: RunSummary) -> list[tuple[Level, int]]:
+    """How many attempts came out as what, best first; those without a level together."""
+    counts = [(Level(level.value), summary.levels.get(level, 0)) for level in sorted(SuccessLevel, reverse=True)]
+    return [*counts, (Level.UNSETTLED, summary.levels.get(None, 0))]
+
+
+def notes(summary: RunSummary, labels: Labels) -> list[tuple[str, str]]:
+    """What stands beside the measures, where there is anything to say."""
+    latency = [f"{labels('latency.p50')} {milliseconds(summary.latency_p50_ms)}"]
+    latency.append(f"{labels('latency.p95')} {milliseconds(summary.latency_p95_ms)}")
+    rows = [
+        (labels("cases"), labels("counts", cases=summary.cases, attempts=summary.attempts)),
+        (labels("latency"), " · ".join(latency) if summary.latency_p50_ms is not None else labels("latency.none")),
+        (labels("usage"), usage(summary.usage, labels)),
+    ]
+    rows += [(labels("repeats"), _repeated(repeated, labels)) for repeated in summary.repeated if repeated.k > 1]
+    hints = [labels(name, n=n) for name in ("conflicts", "layers_disagree") if (n := getattr(summary, name))]
+    hints += [labels("flaky", cases=labels.listed(list(summary.flaky)))] if summary.flaky else []
+    return rows + [(labels("hint"), hint) for hint in hints]
+
+
+def _repeated(repeated: Repeated, labels: Labels) -> str:
+    measured = labels("of", n=repeated.n, of=repeated.of)
+    values = (("pass_hat_k", repeated.pass_hat_k), ("pass_at_k", repeated.pass_at_k))
+    parts = [f"{labels(name, k=repeated.k)}{labels('colon')}{percent(value, labels)}" for name, value in values]
+    return labels("aside", what=" · ".join(parts), note=measured)

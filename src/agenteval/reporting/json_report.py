@@ -1,0 +1,214 @@
+"""A run as JSON: everything there is, written case by case. `report.schema.json` beside this file describes it.
+
+Nulls are what was not measured. Numbers that are compared with a threshold stand twice: as a decimal, and exactly as
+"numerator/denominator". Turns are counted from 0, as everywhere in data.
+"""
+
+from collections.abc import AsyncIterator, Mapping
+from datetime import datetime
+from fractions import Fraction
+from importlib.resources import files
+from typing import Any
+
+import orjson
+
+from agenteval.domain.evidence import Span
+from agenteval.domain.outcome import CaseOutcome, ResultStatus, RuleResult
+from agenteval.domain.ports import Call
+from agenteval.domain.records import AttemptView, CaseView, Run
+from agenteval.domain.run_summary import Measure, RunSummary, Share, UsageTotal
+from agenteval.domain.scenario import EffectivePolicy
+from agenteval.domain.transcript import Turn
+from agenteval.reporting.figures import MEASURES
+from agenteval.reporting.report import RunReport
+
+FORMAT = "agenteval.report/1"
+
+
+def schema() -> str:
+    """The JSON Schema of the report."""
+    return files("agenteval.reporting").joinpath("report.schema.json").read_text(encoding="utf-8")
+
+
+async def json_report(report: RunReport) -> AsyncIterator[str]:
+    head = {"format": FORMAT, "run": _run(report.run), "summary": _summary(report.summary)}
+    yield _dump(head)[:-1] + ',"cases":['
+    separator = "\n"
+    async for case in report.cases():
+        yield separator + _dump(_case(case))
+        separator = ",\n"
+    yield "\n]}\n"
+
+
+def _dump(value: object) -> str:
+    return orjson.dumps(value, default=_plain).decode()
+
+
+def _plain(value: object) -> object:
+    match value:
+        case Fraction():
+            return _exact(value)
+        case Mapping():
+            return dict(value)
+        case _:
+            raise TypeError(f"not JSON: {type(value).__name__}")
+
+
+def _exact(value: Fraction | None) -> str | None:
+    return None if value is None else f"{value.numerator}/{value.denominator}"
+
+
+def _decimal(value: Fraction | None) -> float | None:
+    return None if value is None else float(value)
+
+
+def _time(at: datetime | None) -> str | None:
+    return None if at is None else at.isoformat()
+
+
+def _fields(value: Any, *names: str) -> dict[str, Any]:
+    return {name: getattr(value, name) for name in names}
+
+
+# ---- the run ---------------------------------------------------------------------------------------------------------
+
+
+def _run(run: Run) -> dict[str, Any]:
+    times = {"created_at": _time(run.created_at), "finished_at": _time(run.finished_at)}
+    return {**_fields(run, "id", "name", "status", "error", "repeats", "config"), **times}
+
+
+def _summary(summary: RunSummary) -> dict[str, Any]:
+    return {
+        **_fields(summary, "cases", "attempts", "flaky", "conflicts", "layers_disagree"),
+        "levels": {"unsettled" if level is None else level.value: n for level, n in summary.levels.items()},
+        **{name: _measure(getattr(summary, name)) for name in MEASURES},
+        "repeated": [
+            {
+                **_fields(repeated, "k", "n", "of"),
+                "pass_hat_k": _decimal(repeated.pass_hat_k),
+                "pass_at_k": _decimal(repeated.pass_at_k),
+            }
+            for repeated in summary.repeated
+        ],
+        **_fields(summary, "latency_p50_ms", "latency_p95_ms", "confusion", "causes"),
+        "slots": {name: _share(share) for name, share in summary.slots.items()},
+        "steps": {name: _share(share) for name, share in summary.steps.items()},
+        "usage": _usage(summary.usage),
+    }
+
+
+def _measure(measure: Measure) -> dict[str, Any]:
+    bounds = measure.interval
+    return {
+        "value": _decimal(measure.value),
+        "exact": _exact(measure.value),
+        **_fields(measure, "n", "of"),
+        "worst_case": _decimal(measure.worst_case),
+        "low": bounds and bounds.low,
+        "high": bounds and bounds.high,
+    }
+
+
+def _share(share: Share) -> dict[str, Any]:
+    return {"value": _decimal(share.value), **_fields(share, "count", "n", "unmeasured")}
+
+
+def _usage(usage: UsageTotal) -> dict[str, Any]:
+    counts = _fields(usage, "calls", "input_tokens", "output_tokens", "without_tokens", "without_cost")
+    return {**counts, "cost": _decimal(usage.cost)}
+
+
+# ---- a case ----------------------------------------------------------------------------------------------------------
+
+
+def _case(view: CaseView) -> dict[str, Any]:
+    case = view.place.case
+    return {
+        **_fields(case, "id", "name", "description", "tags", "messages"),
+        "type": case.kind,
+        "scenario": view.place.scenario,
+        "eval_rules": [
+            {**_fields(spec, "type", "label", "params", "layer", "hard"), "weight": _decimal(spec.weight)}
+            for spec in case.eval_rules
+        ],
+        "expectation": case.expectation,
+        "attempts": [_attempt(attempt) for attempt in view.attempts],
+    }
+
+
+def _attempt(attempt: AttemptView) -> dict[str, Any]:
+    return {
+        **_fields(attempt.key, "id", "repeat", "attempt"),
+        **_fields(attempt, "status", "conversation_id", "sending"),
+        "started_at": _time(attempt.started_at),
+        "finished_at": _time(attempt.finished_at),
+        "outcome": attempt.outcome and _outcome(attempt.outcome),
+        "results": [_result(result) for result in attempt.results],
+        "turns": [_turn(turn) for turn in attempt.dialog],
+        "answers": [_fields(answer, "key", "item", "text", "by", "cause", "answer") for answer in attempt.answers],
+        "calls": [_call(call) for call in attempt.calls],
+    }
+
+
+def _outcome(outcome: CaseOutcome) -> dict[str, Any]:
+    return {
+        **_fields(
+            outcome, "success_level", "level_bounds", "passed", "source", "cause", "has_l1", "l1_intent", "has_l2"
+        ),
+        "l2_completion": _decimal(outcome.l2_completion),
+        "l2_completion_exact": _exact(outcome.l2_completion),
+        "l2_bounds": outcome.l2_bounds and [_exact(bound) for bound in outcome.l2_bounds],
+        "weighted_score": _decimal(outcome.weighted_score),
+        "weighted_score_exact": _exact(outcome.weighted_score),
+        **_fields(outcome, "rules_passed", "verdict_conflict", "layers_disagree"),
+        "policy": _policy(outcome.policy),
+    }
+
+
+def _policy(policy: EffectivePolicy) -> dict[str, Any]:
+    thresholds = ("rule_pass_threshold", "success_threshold", "partial_threshold")
+    return {
+        **_fields(policy, "rule_logic", "verdict_policy"),
+        **{name: _decimal(getattr(policy, name)) for name in thresholds},
+    }
+
+
+def _result(result: RuleResult) -> dict[str, Any]:
+    return {
+        **_fields(result, "rule", "version", "label", "layer", "hard", "implicit", "status", "cause", "passed"),
+        "weight": _decimal(result.weight),
+        "score": _decimal(result.score),
+        "score_exact": _exact(result.score),
+        **_bounds(result),
+        **_fields(result, "may_leave", "vetoes", "open_vetoes", "reason", "detail"),
+        "evidence": [_span(span) for span in result.evidence],
+    }
+
+
+def _bounds(result: RuleResult) -> dict[str, Any]:
+    """Between which values the score must lie; null where there is none to be had."""
+    if result.status not in (ResultStatus.SCORED, ResultStatus.FAILED_TO_SCORE):
+        return {"low": None, "high": None}
+    low, high = result.bounds
+    return {"low": _decimal(low), "high": _decimal(high)}
+
+
+def _span(span: Span) -> dict[str, Any]:
+    return {"turn_index": span.turn, **_fields(span, "speaker", "source", "start", "end", "text", "match", "moved")}
+
+
+def _turn(turn: Turn) -> dict[str, Any]:
+    parts = ("index", "sent_message", "reply", "latency_ms", "status", "error")
+    return {
+        **_fields(turn, *parts),
+        "tool_calls": [_fields(call, "name", "arguments", "result", "ok") for call in turn.tool_calls],
+    }
+
+
+def _call(call: Call) -> dict[str, Any]:
+    return {
+        **_fields(call, "id", "role", "model", "prompt_hash", "latency_ms", "raw", "error"),
+        **_fields(call.usage, "input_tokens", "output_tokens"),
+        "cost": _decimal(call.usage.cost),
+    }

@@ -1,0 +1,343 @@
+"""An attempt as people are told of it: its level, its layers, its rules, and each slot, step and intent.
+
+Nothing is decided here: this puts into words what rules and judgement have left in their results.
+"""
+
+from collections import Counter
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+from agenteval.domain.json_value import Json, as_text
+from agenteval.domain.outcome import ONE, ZERO, OutcomeCause, ResultStatus, RuleResult
+from agenteval.domain.questions import Cause
+from agenteval.domain.records import AttemptStatus, AttemptView, Run, RunCase
+from agenteval.domain.run_summary import RunSummary
+from agenteval.domain.scenario import Layer
+from agenteval.reporting import figures
+from agenteval.reporting.labels import WORDS, Labels
+from agenteval.reporting.level import Level
+from agenteval.reporting.report import RunReport
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One attempt at a case, or a case without any; `repeat` and `nth` tell it from the others, when there are any."""
+
+    place: RunCase
+    attempt: AttemptView | None
+    repeat: int | None = None
+    nth: int | None = None
+
+    @property
+    def order(self) -> tuple[int, int, int]:
+        """As attempts stand in a run."""
+        key = self.attempt.key if self.attempt else None
+        return self.place.n, key.repeat if key else 0, key.attempt if key else 0
+
+    @property
+    def level(self) -> Level:
+        if self.attempt is None:
+            return Level.NOT_RUN
+        outcome = self.attempt.outcome
+        if outcome is None:
+            return Level.INTERRUPTED if self.attempt.status is not AttemptStatus.FINISHED else Level.UNSETTLED
+        if outcome.success_level is not None:
+            return Level(outcome.success_level.value)
+        return Level.NO_RULES if outcome.cause is OutcomeCause.NO_RULES else Level.UNSETTLED
+
+    @property
+    def results(self) -> tuple[RuleResult, ...]:
+        return () if self.attempt is None else self.attempt.results
+
+    @property
+    def needs_reasons(self) -> bool:
+        """Whether a short report, too, has to explain it: it is no success, or something is missing all the same."""
+        if self.level in (Level.FAILURE, Level.UNSETTLED, Level.PARTIAL):
+            return True
+        return any(item.counts and not item.good for result in self.results for item in items(result.detail))
+
+    def name(self, labels: Labels) -> str:
+        """The case, and which of its attempts this is when there are several."""
+        case = self.place.case
+        name = labels("aside", what=case.id, note=case.name) if case.name and case.name != case.id else case.id
+        which = [labels(key, n=n) for key, n in (("repeat", self.repeat), ("attempt", self.nth)) if n is not None]
+        return " · ".join([name, *which])
+
+
+async def entries(report: RunReport) -> AsyncIterator[Entry]:
+    """Every attempt in order; a case without any is one entry, too."""
+    async for case in report.cases():
+        if not case.attempts:
+            yield Entry(case.place, None)
+        made = Counter(attempt.key.repeat for attempt in case.attempts)
+        for attempt in case.attempts:
+            repeat, nth = attempt.key.repeat, attempt.key.attempt
+            yield Entry(case.place, attempt, repeat if len(made) > 1 else None, nth if made[repeat] > 1 else None)
+
+
+async def worst(report: RunReport, limit: int) -> tuple[list[Entry], int]:
+    """The entries to look at first, worst first, at most `limit` of them, and how many there are in all."""
+    kept: list[Entry] = []
+    count = 0
+    async for entry in entries(report):
+        kept.append(entry)
+        count += 1
+        if len(kept) > 2 * limit:
+            kept = sorted(kept, key=_severity)[:limit]
+    return sorted(kept, key=_severity)[:limit], count
+
+
+def _severity(entry: Entry) -> int:
+    return entry.level.severity
+
+
+# ---- slots, steps, intents -------------------------------------------------------------------------------------------
+
+
+class Kind(StrEnum):
+    SLOT = "slot"
+    STEP = "step"
+    INTENT = "intent"
+
+
+class Said(NamedTuple):
+    """Words that stand for an item: in which turn (from 0), and whose when that is told."""
+
+    turn: int
+    text: str
+    speaker: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One slot, step or intent. `good` None: not judged. `counts`: whether it is in the rate. `turn` counts from 0."""
+
+    kind: Kind
+    name: str
+    status: str
+    good: bool | None
+    counts: bool = True
+    value: str = ""
+    turn: int | None = None
+    quote: str = ""
+    reason: str = ""
+    flags: tuple[str, ...] = ()
+    evidence: tuple[Said, ...] = ()
+
+    def status_text(self, labels: Labels) -> str:
+        """In words; what holds beside the status in brackets."""
+        status = labels.get(f"item.{self.status}", self.status)
+        flags = [labels(f"flag.{flag}") for flag in self.flags if flag != self.status]
+        return labels("aside", what=status, note=labels.listed(flags)) if flags else status
+
+    def turn_text(self) -> str:
+        """As people count turns: from 1."""
+        return "" if self.turn is None else str(self.turn + 1)
+
+
+_FLAGS = ("critical", "optional", "asked", "reasked", "out_of_order")
+_LEFT = ("declined", "left")
+_INACTIVE = ("withdrawn", "replaced")
+_VERDICTS = {"met": True, "partly_met": False, "unmet": False}
+_ITEMS = {"slots", "steps", "intents", "unmet_intents", "acted_on"}
+
+
+def items(detail: Mapping[str, Any]) -> list[Item]:
+    """What a result's `detail` tells item by item."""
+    found = [_item(Kind.SLOT, name, item, item.get("filled")) for name, item in _named(detail.get("slots"))]
+    found += [_item(Kind.STEP, name, item, item.get("done")) for name, item in _named(detail.get("steps"))]
+    found += [_intent(intent) for intent in _mappings(detail.get("intents"))]
+    expected = _texts(detail.get("expected"))
+    return found + [_acted_on(intent, expected) for intent in _mappings(detail.get("acted_on"))]
+
+
+def _named(items_by_name: Any) -> list[tuple[str, Mapping[str, Any]]]:
+    if not isinstance(items_by_name, Mapping):
+        return []
+    return [(name, item) for name, item in items_by_name.items() if isinstance(item, Mapping)]
+
+
+def _mappings(values: Any) -> list[Mapping[str, Any]]:
+    return [value for value in values if isinstance(value, Mapping)] if isinstance(values, list | tuple) else []
+
+
+def _texts(value: Any) -> list[str]:
+    return [as_text(part) for part in value] if isinstance(value, list | tuple) else [as_text(value)]
+
+
+def _item(kind: Kind, name: str, item: Mapping[str, Any], good: Any) -> Item:
+    status = str(item.get("status") or "unscored")
+    marks = {**item, "optional": item.get("required") is False}
+    return Item(
+        kind,
+        name,
+        status,
+        good if isinstance(good, bool) else None,
+        counts=not marks["optional"] and status not in _LEFT,
+        value=as_text(item.get("value")),
+        reason=as_text(item.get("reason")),
+        flags=tuple(flag for flag in _FLAGS if marks.get(flag) is True),
+        **_place(item),
+    )
+
+
+def _intent(intent: Mapping[str, Any]) -> Item:
+    state = str(intent.get("state") or "active")
+    verdict = str(intent.get("verdict") or "unscored")
+    active = state not in _INACTIVE
+    return Item(
+        Kind.INTENT,
+        as_text(intent.get("intent")),
+        verdict if active else state,
+        _VERDICTS.get(verdict),
+        counts=active,
+        reason=as_text(intent.get("reason")),
+        **_place(intent),
+    )
+
+
+def _acted_on(intent: Mapping[str, Any], expected: Sequence[str]) -> Item:
+    name = as_text(intent.get("intent"))
+    return Item(Kind.INTENT, name, "acted_on", name in expected, counts=False, **_place(intent))
+
+
+def _place(item: Mapping[str, Any]) -> dict[str, Any]:
+    """Where an item stands in the dialog."""
+    turn, quote = item.get("turn_index"), as_text(item.get("quote"))
+    evidence = [Said(turn, quote)] if isinstance(turn, int) and quote else []
+    for said in _mappings(item.get("evidence")):
+        if isinstance(said.get("turn_index"), int):
+            evidence.append(Said(said["turn_index"], as_text(said.get("quote")), as_text(said.get("speaker"))))
+    return {"turn": turn if isinstance(turn, int) else None, "quote": quote, "evidence": tuple(evidence)}
+
+
+def more_detail(detail: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """What a rule tells beside its items, as it is."""
+    for name, value in detail.items():
+        if name not in _ITEMS and value not in (None, [], {}, ""):
+            yield name, as_text(value)
+
+
+def counted(result: RuleResult, labels: Labels) -> str:
+    """ "4/5 missing appointment_time": what counts, and what of it is not there; empty when nothing is counted. Slots
+    and steps are counted apart."""
+    counts = [item for item in items(result.detail) if item.counts]
+    lists = [(kind, of_kind) for kind in Kind if (of_kind := [item for item in counts if item.kind is kind])]
+    texts = []
+    for kind, of_kind in lists:
+        parts = [f"{sum(item.good is True for item in of_kind)}/{len(of_kind)}"]
+        if len(lists) > 1:
+            parts.insert(0, labels(f"kind.{kind}"))
+        for key, good in (("missing", False), ("unknown_items", None)):
+            if names := [item.name for item in of_kind if item.good is good]:
+                parts.append(labels(key, names=labels.listed(names)))
+        texts.append(" ".join(parts))
+    return " · ".join(texts)
+
+
+# ---- layers and rules ------------------------------------------------------------------------------------------------
+
+
+def l1_text(entry: Entry, labels: Labels) -> str:
+    outcome = entry.attempt.outcome if entry.attempt else None
+    if outcome is None or outcome.l1_intent is None:
+        return figures.NONE
+    return labels("passed") if outcome.l1_intent else labels("failed")
+
+
+def l2_text(entry: Entry, labels: Labels) -> str:
+    """The completion, and what of it is missing."""
+    outcome = entry.attempt.outcome if entry.attempt else None
+    if outcome is None or not outcome.has_l2:
+        return figures.NONE
+    parts = [figures.percent(outcome.l2_completion, labels)]
+    parts += [text for r in entry.results if r.layer is Layer.L2 and (text := counted(r, labels))]
+    return " · ".join(parts)
+
+
+def header(run: Run, labels: Labels) -> list[tuple[str, str]]:
+    """What a reader has to know first: what was evaluated, by whom, when."""
+    config = run.config
+    rows = [
+        (
+            labels("target"),
+            labels("aside", what=as_text(config.get("target_name")), note=as_text(config.get("channel"))),
+        ),
+        (labels("judge"), judge_text(run, labels)),
+        (labels("time"), time_text(run)),
+        (labels("run"), f"{run.id} · {labels(f'status.run.{run.status}')}"),
+    ]
+    return rows + ([(labels("error"), run.error)] if run.error else [])
+
+
+def judge_text(run: Run, labels: Labels) -> str:
+    models = run.config.get("models")
+    judge = models.get("judge") if isinstance(models, Mapping) else None
+    return as_text(judge) or labels("built_in_judge")
+
+
+def time_text(run: Run) -> str:
+    """When it began, in UTC, and how long it took in whole seconds."""
+    began = f"{run.created_at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+    return f"{began} · {(run.finished_at - run.created_at).total_seconds():.0f} s" if run.finished_at else began
+
+
+def setup(run: Run, labels: Labels) -> list[tuple[str, str]]:
+    """The snapshot, member by member, nested ones by dotted names."""
+    return [(name, text or labels("none")) for name, text in _flat("", run.config)]
+
+
+def _flat(prefix: str, config: Mapping[str, Json]) -> Iterator[tuple[str, str]]:
+    for name, value in config.items():
+        if isinstance(value, Mapping) and value:
+            yield from _flat(f"{prefix}{name}.", value)
+        else:
+            yield f"{prefix}{name}", as_text(value)
+
+
+def failing(entry: Entry) -> list[str]:
+    """The rules that did not pass, or of which a critical item failed."""
+    return [result.label for result in entry.results if result.passed is False or result.vetoes]
+
+
+def result_status(result: RuleResult, labels: Labels) -> str:
+    """passed, failed, or why there is neither."""
+    if result.status is not ResultStatus.SCORED:
+        status = labels(f"status.{result.status}")
+        return labels("aside", what=status, note=cause_text(result.cause, labels)) if result.cause else status
+    return labels({True: "status.passed", False: "status.failed", None: "status.unknown"}[result.passed])
+
+
+def cause_text(cause: Cause, labels: Labels) -> str:
+    return labels(f"cause.{cause}")
+
+
+def counts_as(result: RuleResult, labels: Labels) -> str:
+    """How a rule enters the case: hard or by the rule logic, and in which layer."""
+    kind = "implicit" if result.implicit else "hard" if result.hard else "soft"
+    return " · ".join([*([result.layer.value] if result.layer else []), labels(kind)])
+
+
+def open_bounds(result: RuleResult, labels: Labels) -> str:
+    """What is certain of a score that was not measured; empty when nothing is."""
+    low, high = result.bounds
+    if result.status is not ResultStatus.FAILED_TO_SCORE or (low, high) == (ZERO, ONE):
+        return ""
+    return labels("between", low=figures.score(low), high=figures.score(high))
+
+
+def unscored(summary: RunSummary, shown: Iterable[Entry], labels: Labels) -> list[str]:
+    """Why rules were not measured, how often in the whole run, which of them in `shown`, and what to do about it."""
+    rules: dict[str, dict[str, None]] = {}
+    for result in (result for entry in shown for result in entry.results if result.cause):
+        rules.setdefault(str(result.cause), {})[result.label] = None
+    lines = []
+    for cause, n in summary.causes.items():
+        head = labels("aside", what=labels.get(f"cause.{cause}", cause), note=labels("times", n=n))
+        named = [labels.listed(list(rules[cause]))] if cause in rules else []
+        advice = [labels(f"advice.{cause}")] if f"advice.{cause}" in WORDS else []
+        lines.append(labels("colon").join([head, labels("semicolon").join([*named, *advice])]))
+    return lines

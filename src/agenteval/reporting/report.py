@@ -1,0 +1,37 @@
+"""What every renderer is given."""
+
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from agenteval.domain.records import CaseView, Run
+from agenteval.domain.run_summary import RunSummary
+from agenteval.domain.text import language
+
+Lang: TypeAlias = Literal["zh", "en"]
+
+_LOOKED_AT = 20
+
+
+@dataclass(frozen=True, slots=True)
+class RunReport:
+    """A run, its aggregates and its cases.
+
+    `cases()` begins a pass over all cases in order, as they come from storage: a renderer may make several and need
+    hold none. Of `run.config` the members `target_name`, `channel` and `models.judge` (null for the built-in judge) are
+    known; all members are shown.
+    """
+
+    run: Run
+    summary: RunSummary
+    cases: Callable[[], AsyncIterator[CaseView]]
+
+
+async def language_of(report: RunReport) -> Lang:
+    """The language that the users of the first cases speak."""
+    said: list[str] = []
+    async for case in report.cases():
+        said.extend(case.place.case.messages)
+        if len(said) >= _LOOKED_AT:
+            break
+    return language("\n".join(said))
