@@ -3,10 +3,10 @@
 Schemas of a few lines can double the work with every `$ref`. So a schema is weighed with its references written out.
 """
 
+import re
 from collections.abc import Mapping
 from enum import Enum, auto
 from typing import Any
-from urllib.parse import unquote
 
 MAX_DEPTH = 32
 """Levels of nesting, `$ref` followed."""
@@ -24,7 +24,8 @@ class _Kind(Enum):
 
 
 _CHILDREN = {
-    **dict.fromkeys(("properties", "patternProperties", "dependentSchemas", "$defs", "definitions"), _Kind.NAMED),
+    **dict.fromkeys(("properties", "patternProperties", "dependentSchemas", "dependencies"), _Kind.NAMED),
+    **dict.fromkeys(("$defs", "definitions"), _Kind.NAMED),
     **dict.fromkeys(("const", "default", "enum", "examples"), _Kind.DATA),
 }
 
@@ -89,8 +90,8 @@ class _Scales:
 
     def _resolve(self, ref: str) -> object:
         node: Any = self._schema
-        for part in ref.removeprefix("#/").split("/"):
-            name = unquote(part).replace("~1", "/").replace("~0", "~")
+        for part in _PERCENT_ENCODED.sub(_decoded, ref.removeprefix("#/")).split("/"):
+            name = part.replace("~1", "/").replace("~0", "~")
             try:
                 node = node[name if isinstance(node, Mapping) else int(name)]
             except (KeyError, IndexError, ValueError, TypeError):
@@ -104,3 +105,10 @@ class _Scales:
                 f"the schema makes too much work: more than {MAX_WEIGHT:,} keywords and values with each $ref written "
                 f"out (a pattern counts {PATTERN_WEIGHT}, below unevaluated... all counts {UNEVALUATED_FACTOR} times)"
             )
+
+
+_PERCENT_ENCODED = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
+
+
+def _decoded(encoded: re.Match[str]) -> str:
+    return bytes.fromhex(encoded.group().replace("%", "")).decode("utf-8", "replace")

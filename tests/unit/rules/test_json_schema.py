@@ -150,9 +150,12 @@ def test_messages_do_not_repeat_a_large_reply() -> None:
         ({"pattern": r"(a)\1"}, "/pattern"),
         ({"pattern": "(a{500}){500}"}, "/pattern"),
         ({"$ref": "#/$defs/nowhere"}, "points to nothing"),
+        ({"$defs": {"价": {}}, "$ref": "#/$defs/价"}, "Invalid URI reference"),
+        ({"$defs": {"价": {"$ref": "#/$defs/%E4%BB%B7"}}, "$ref": "#/$defs/%E4%BB%B7"}, "leads back to itself"),
         ({"$ref": "other.json"}, "only references within the schema"),
         ({"$ref": "#"}, "only references within the schema"),
         ({"properties": {"default": {"$ref": "file:///etc/passwd"}}}, "only references within the schema"),
+        ({"dependencies": {"default": {"$ref": "file:///etc/passwd"}}}, "only references within the schema"),
         ({"$defs": {"a": {"items": {"$ref": "#/$defs/a"}}}, "$ref": "#/$defs/a"}, "leads back to itself"),
         ({"$dynamicRef": "#a"}, "$dynamicRef is not supported"),
         ({"$defs": {"a": {"$id": "http://x/y"}}}, "$id may only stand at the top"),
@@ -169,6 +172,12 @@ def test_a_schema_that_cannot_be_used_is_refused(schema: Any, message: str) -> N
     with pytest.raises(InputError) as refused:
         rule(schema)
     assert message in str(refused.value)
+
+
+def test_references_name_any_member() -> None:
+    schema = {"$defs": {"价/~": {"allOf": [{"type": "integer"}]}}, "items": {"$ref": "#/$defs/%E4%BB%B7~1~0/allOf/0"}}
+    assert judge([1], schema).score == 1
+    assert judge(["1"], schema).score == 0
 
 
 def test_depth_counts_with_references_followed() -> None:
