@@ -1,0 +1,234 @@
+"""From what is known about a slot to its status.
+
+Who decides: a person; else code what it can see for certain (that an expected value was not stated, that there is no
+value of the kind at all, that no reply follows); else the judge. For a slot with an expected value the judge, who does
+not know it, is asked the same as for any other, and only its view of the uptake counts: that the value was stated is
+settled by then, so whatever is no acceptance ("missing", "fabricated", "declined") means that the agent did not take it
+up. Without a model, code's own view of the uptake stands in. A judge that failed leaves the uptake open.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+
+from agenteval.domain.evidence import Span
+from agenteval.domain.forms import AgentQuote, Quote, UserQuote
+from agenteval.domain.questions import Cause, Judged, Unscored
+from agenteval.domain.regex import TextTooLong
+from agenteval.domain.transcript import Dialog
+from agenteval.rules.completion import uptake as taken
+from agenteval.rules.completion.forms import Part, SlotAnswer, SlotVerdict
+from agenteval.rules.completion.items import Slot, Uptake
+from agenteval.rules.completion.values import (
+    Given,
+    absent,
+    acceptable,
+    given,
+    last_value,
+    quotable,
+    user_values,
+    values_of,
+)
+
+
+class SlotStatus(StrEnum):
+    """The judge's verdicts, and `unscored`."""
+
+    FILLED = "filled"
+    STATED_ONLY = "stated_only"
+    STALE = "stale"
+    CONTRADICTED = "contradicted"
+    INVALID = "invalid"
+    FABRICATED = "fabricated"
+    DECLINED = "declined"
+    MISSING = "missing"
+    UNSCORED = "unscored"
+
+
+Levels = Mapping[Uptake, bool | None]
+
+_NOT_STATED: Levels = dict.fromkeys(Uptake, False)
+_STATED: Levels = {**_NOT_STATED, Uptake.STATED: True}
+
+
+@dataclass(frozen=True, slots=True)
+class SlotOutcome:
+    """`levels`: whether the slot counts as filled under each uptake, None when unknown. `quote` is where the value is
+    (or the refusal, the invention); `evidence` all quotes; `asked`: the agent asked for it."""
+
+    slot: Slot
+    status: SlotStatus
+    decided_by: str
+    levels: Levels = field(default_factory=lambda: dict.fromkeys(Uptake))
+    reason: str = ""
+    value: str | None = None
+    quote: Span | None = None
+    history: tuple[Span, ...] = ()
+    evidence: tuple[Span, ...] = ()
+    asked: bool = False
+    reasked: bool = False
+    cause: Cause | None = None
+
+    @property
+    def turn(self) -> int | None:
+        """Of its last quote."""
+        return max((span.turn for span in self.evidence), default=None)
+
+
+# ---- before any model ------------------------------------------------------------------------------------------------
+
+
+def by_code(slot: Slot, dialog: Dialog, others: Sequence[Slot], uptake: Uptake) -> SlotAnswer | None:
+    """What code decides for certain, with or without a model."""
+    try:
+        if slot.expected_value is not None:
+            return _expected_by_code(slot, dialog, others)
+    except TextTooLong:
+        return None
+    if (dialog.silent and uptake is not Uptake.STATED) or absent(slot, dialog):
+        return _missing(slot, dialog, others)
+    return None
+
+
+def _expected_by_code(slot: Slot, dialog: Dialog, others: Sequence[Slot]) -> SlotAnswer | None:
+    stated = given(slot, dialog, others)
+    if stated is None:
+        other = last_value(slot, dialog, others)
+        return (
+            _missing(slot, dialog, others)
+            if other is None
+            else _answer(SlotVerdict.INVALID, user=(_user(dialog, other),))
+        )
+    if not taken.replied_after(dialog, stated.turn) and stated.value.speaker == "user":
+        return _answer(SlotVerdict.STATED_ONLY, user=(_user(dialog, stated.value),))
+    return None
+
+
+def _missing(slot: Slot, dialog: Dialog, others: Sequence[Slot]) -> SlotAnswer:
+    ask = taken.last_ask(slot, dialog, others)
+    if ask is None:
+        return _answer(SlotVerdict.MISSING)
+    quote = AgentQuote(ask.turn, quotable(dialog[ask.turn].reply_text, ask.start))
+    return _answer(SlotVerdict.MISSING, agent=quote, part=Part.ASKED)
+
+
+def _user(dialog: Dialog, said: Span) -> UserQuote:
+    return UserQuote(said.turn, quotable(dialog[said.turn].sent_message, said.start))
+
+
+def _answer(
+    status: SlotVerdict, user: tuple[UserQuote, ...] = (), agent: AgentQuote | None = None, part: Part = Part.NONE
+) -> SlotAnswer:
+    return SlotAnswer("", user, agent, None, part, False, status)
+
+
+# ---- conclusion ------------------------------------------------------------------------------------------------------
+
+
+def conclude(slot: Slot, dialog: Dialog, answer: Judged[SlotAnswer] | Unscored, others: Sequence[Slot]) -> SlotOutcome:
+    try:
+        stated = given(slot, dialog, others) if slot.expected_value is not None else None
+        if isinstance(answer, Judged):
+            return _judged(slot, dialog, answer, stated)
+        if stated is not None and answer.cause is Cause.NEEDS_JUDGE:
+            return _uptake_by_code(slot, dialog, stated, others)
+    except TextTooLong as error:
+        return SlotOutcome(slot, SlotStatus.UNSCORED, "code", reason=str(error), cause=Cause.TOO_LONG)
+    unknown = SlotOutcome(slot, SlotStatus.UNSCORED, "", reason=answer.detail, cause=answer.cause)
+    if stated is None:
+        return unknown
+    levels: Levels = {**unknown.levels, Uptake.STATED: True}
+    return replace(unknown, levels=levels, value=stated.value.text, quote=stated.value, evidence=stated.spans)
+
+
+def _uptake_by_code(slot: Slot, dialog: Dialog, stated: Given, others: Sequence[Slot]) -> SlotOutcome:
+    """Code sees that a value was confirmed, but not that it was not: asking has many words."""
+    seen = taken.by_code(slot, dialog, stated, others)
+    filled = seen.verdict is SlotVerdict.FILLED
+    confirmed = True if seen.used or seen.part is not Part.NONE else None
+    return SlotOutcome(
+        slot,
+        SlotStatus(seen.verdict),
+        "code",
+        {Uptake.STATED: True, Uptake.ACCEPTED: True, Uptake.CONFIRMED: confirmed} if filled else _STATED,
+        value=stated.value.text,
+        quote=stated.value,
+        history=tuple(value for value in user_values(slot, dialog, others) if value.turn < stated.value.turn),
+        evidence=(*stated.spans, *([seen.agent] if seen.agent else [])),
+        asked=seen.part is Part.ASKED,
+        reasked=seen.reasked,
+    )
+
+
+def _judged(slot: Slot, dialog: Dialog, answer: Judged[SlotAnswer], stated: Given | None) -> SlotOutcome:
+    found = answer.value
+    status = SlotStatus(found.status)
+    value, history = _value(found)
+    quote = value.span if value else None
+    if answer.by.startswith("model:"):
+        status = _checked(slot, dialog, found, stated)
+        quote = stated.value if stated else quote
+    text = None if quote is None or status in _WITHOUT_VALUE else _typed(slot, quote.text)
+    spans = dict.fromkeys(q.span for q in found.quotes if q.span is not None)
+    return SlotOutcome(
+        slot,
+        status,
+        answer.by,
+        _levels(slot, dialog, found, status, text),
+        found.reason,
+        text,
+        quote,
+        history,
+        (*spans, *(stated.spans if stated and not spans else ())),
+        found.part is Part.ASKED,
+        found.reasked,
+    )
+
+
+_WITHOUT_VALUE = {SlotStatus.MISSING, SlotStatus.DECLINED}
+
+
+def _checked(slot: Slot, dialog: Dialog, found: SlotAnswer, stated: Given | None) -> SlotStatus:
+    """A model's verdict, as far as code does not know better."""
+    status = SlotStatus(found.status)
+    if slot.expected_value is not None:
+        if stated is None:
+            return SlotStatus.MISSING
+        if status in (SlotStatus.MISSING, SlotStatus.FABRICATED, SlotStatus.DECLINED, SlotStatus.INVALID):
+            return SlotStatus.STATED_ONLY
+    elif found.gives_value and (value := _value(found)[0]) is not None and not acceptable(slot, value.text):
+        return SlotStatus.INVALID
+    if status is SlotStatus.FILLED and not taken.replied_after(dialog, found.given_turn):
+        return SlotStatus.STATED_ONLY
+    return status
+
+
+def _value(found: SlotAnswer) -> tuple[Quote | None, tuple[Span, ...]]:
+    """The quote that the verdict is about, and the earlier values."""
+    user = sorted(found.user, key=lambda quote: quote.turn)
+    if found.status in (SlotVerdict.MISSING, SlotVerdict.FABRICATED):
+        return (found.agent, ()) if found.status is SlotVerdict.FABRICATED else (None, ())
+    earlier = tuple(quote.span for quote in user[:-1] if quote.span is not None)
+    if found.part is Part.OFFERED:
+        return found.agent, earlier
+    return (user[-1] if user else found.tool), earlier
+
+
+def _typed(slot: Slot, quote: str) -> str:
+    """The value itself, where code can tell it from the words around it."""
+    try:
+        values = values_of(slot, quote)
+    except TextTooLong:
+        return quote
+    return values[-1].text if values else quote
+
+
+def _levels(slot: Slot, dialog: Dialog, found: SlotAnswer, status: SlotStatus, value: str | None) -> Levels:
+    match status:
+        case SlotStatus.FILLED:
+            confirmed = found.part is not Part.NONE or (value is not None and taken.used(slot, value, dialog))
+            return {Uptake.STATED: True, Uptake.ACCEPTED: True, Uptake.CONFIRMED: confirmed}
+        case SlotStatus.STATED_ONLY | SlotStatus.STALE | SlotStatus.CONTRADICTED:
+            return _STATED
+        case _:
+            return _NOT_STATED
