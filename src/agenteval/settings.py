@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 
 from pydantic import (
     AfterValidator,
@@ -136,6 +136,38 @@ class Settings(BaseModel):
 def load(environ: Mapping[str, str] | None = None, directory: Path = Path()) -> Settings:
     """The settings from the environment over the file in `directory`. Raises ConfigError that names every variable, or
     file and key, that cannot be used, with what to do about it."""
+    given = _given(environ, directory)
+    try:
+        return Settings.model_validate(given.values)
+    except ValidationError as error:
+        problems = [_problem(fault, given) for fault in error.errors(include_input=False, include_url=False)]
+        raise ConfigError("\n".join(map(str, problems))) if problems[1:] else problems[0] from error
+
+
+def sources(environ: Mapping[str, str] | None = None, directory: Path = Path()) -> dict[str, str]:
+    """The variable or file that gives each setting that is given: `{"judge.model": "AGENTEVAL_JUDGE_MODEL"}`."""
+    given = _given(environ, directory)
+    found: dict[str, str] = {}
+    for name, value in given.values.items():
+        keys = [(name, key) for key in value] if isinstance(value, dict) else [(name,)]
+        found |= {".".join(key): given.variables.get(key, str(given.path)) for key in keys}
+    return found
+
+
+def variable(name: str) -> str | None:
+    """An environment variable that a target names; None when it is not set."""
+    return os.environ.get(name)
+
+
+class _Given(NamedTuple):
+    """`values` as the file nests them, `path` that file, `variables` the names of those that came from outside it."""
+
+    values: dict[str, Any]
+    path: Path
+    variables: dict[tuple[str, ...], str]
+
+
+def _given(environ: Mapping[str, str] | None, directory: Path) -> _Given:
     environ = os.environ if environ is None else environ
     named = environ.get(f"{PREFIX}CONFIG")
     path = directory / (named or FILE)
@@ -146,11 +178,7 @@ def load(environ: Mapping[str, str] | None = None, directory: Path = Path()) -> 
         if text and key and isinstance(section := values.setdefault(key[0], {}) if key[1:] else values, dict):
             section[key[-1]] = text
             variables[key] = variable
-    try:
-        return Settings.model_validate(values)
-    except ValidationError as error:
-        problems = [_problem(fault, path, variables) for fault in error.errors(include_input=False, include_url=False)]
-        raise ConfigError("\n".join(map(str, problems))) if problems[1:] else problems[0] from error
+    return _Given(values, path, variables)
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -173,11 +201,11 @@ def _key(variable: str) -> tuple[str, ...]:
     return (role, field) if role in ROLES and field else ()
 
 
-def _problem(fault: Mapping[str, Any], path: Path, variables: Mapping[tuple[str, ...], str]) -> ConfigError:
+def _problem(fault: Mapping[str, Any], given: _Given) -> ConfigError:
     key = tuple(str(part) for part in fault["loc"] if part != "[key]")
     missing = fault["type"] == "missing"
-    variable = variables.get(key[:2]) or (f"{PREFIX}{'_'.join(key).upper()}" if missing else None)
-    where = variable or f"{path}, {'.'.join(key)}"
+    variable = given.variables.get(key[:2]) or (f"{PREFIX}{'_'.join(key).upper()}" if missing else None)
+    where = variable or f"{given.path}, {'.'.join(key)}"
     if missing:
         return ConfigError(
             "is not set", where=where, fix=f"the {key[0]} model needs a base URL and a model name; set both, or nothing"

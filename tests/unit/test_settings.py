@@ -6,7 +6,7 @@ import pytest
 
 from agenteval.domain.errors import ConfigError
 from agenteval.domain.ports import Role
-from agenteval.settings import ModelSettings, Settings, load
+from agenteval.settings import FILE, ModelSettings, Settings, load, sources
 
 JUDGE = {"AGENTEVAL_JUDGE_BASE_URL": "https://api.example/v1", "AGENTEVAL_JUDGE_MODEL": "judge-1"}
 
@@ -198,3 +198,13 @@ def test_secrets_are_listed_for_redaction_and_never_shown() -> None:
     settings = load({**JUDGE, "AGENTEVAL_JUDGE_API_KEY": "sk-canary", "AGENTEVAL_JUDGE_HEADERS": "X-Key=canary-2"})
     assert set(settings.secrets) == {"sk-canary", "canary-2"}
     assert "canary" not in repr(settings)
+
+
+def test_each_setting_that_is_given_tells_where_it_comes_from(tmp_path: Path) -> None:
+    (tmp_path / FILE).write_text('database_url = "a.db"\n[judge]\nbase_url = "http://a/v1"\nmodel = "m"\n')
+    found = sources({"AGENTEVAL_JUDGE_MODEL": "other", "AGENTEVAL_EMBEDDING_MODEL": "", "HOME": "/"}, tmp_path)
+    assert found == {
+        "database_url": str(tmp_path / FILE),
+        "judge.base_url": str(tmp_path / FILE),
+        "judge.model": "AGENTEVAL_JUDGE_MODEL",
+    }
