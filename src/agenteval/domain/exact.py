@@ -1,8 +1,10 @@
 """Exact numbers: rates stay fractions, so a score on its threshold passes."""
 
+import re
 from fractions import Fraction
 
 MEASURED_DIGITS = 9
+_FAR = re.compile(r"[eE][+-]?[\d_]{4,}")  # 1e999999999 would be written out, digit by digit
 
 
 def exact(number: Fraction | float | str) -> Fraction:
@@ -11,10 +13,13 @@ def exact(number: Fraction | float | str) -> Fraction:
         return number
     if isinstance(number, bool):
         raise ValueError(f"not a number: {number!r}")
+    written = str(number)
     try:
-        return Fraction(str(number))
+        if not _FAR.search(written):
+            return Fraction(written)
     except (ValueError, ZeroDivisionError):
-        raise ValueError(f"not a finite number: {number!r}") from None
+        pass
+    raise ValueError(f"not a finite number: {written:.40}")
 
 
 def measured(number: Fraction | float) -> Fraction:
