@@ -29,7 +29,8 @@ class EvalRule:
     `ValueError` from `__post_init__`, naming the item.
     """
 
-    __pydantic_config__: ClassVar[ConfigDict] = {"extra": "forbid"}
+    # Where text is wanted, a number will do: in YAML a phone number needs no quotes.
+    __pydantic_config__: ClassVar[ConfigDict] = {"extra": "forbid", "coerce_numbers_to_str": True}
 
     name: ClassVar[str]
     version: ClassVar[str]
