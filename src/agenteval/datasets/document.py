@@ -1,0 +1,147 @@
+"""The data of a YAML or JSON file, and where in the file each part stands."""
+
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
+from functools import cached_property
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from agenteval.domain.errors import InputError
+from agenteval.domain.json_value import Json, canonical
+from agenteval.domain.text import clean
+
+MAX_DEPTH = 100
+MAX_PROBLEMS = 50
+NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?P<fraction>\.\d+)?(?P<exponent>[eE][+-]?\d+)?", re.ASCII)
+"""A JSON number."""
+
+M = TypeVar("M", bound=BaseModel)
+
+
+@dataclass(frozen=True)
+class Document:
+    """`value`: JSON data. `find_lines` gives the line (from 1) of each JSON pointer; it is called when there is
+    something to report. `notes`: what was changed in reading."""
+
+    name: str
+    value: Json
+    find_lines: Callable[[], Mapping[str, int]] = field(repr=False)
+    notes: tuple[str, ...] = ()
+
+    def cleaned(self) -> "Document":
+        """With texts as storage can hold them. Raises InputError when nested deeper than 100 levels."""
+        notes: list[str] = []
+        value = self._cleaned(self.value, "", 0, notes)
+        return replace(self, value=value, notes=tuple(notes))
+
+    def place(self, pointer: str) -> str:
+        """The file, the pointer, and the line of it or of the nearest part around it."""
+        around = pointer
+        while around and around not in self._lines:
+            around = around.rpartition("/")[0]
+        line = self._lines.get(around)
+        return self.name + (f": {pointer}" if pointer else "") + (f" (line {line})" if line else "")
+
+    def problem(self, pointer: str, message: str, fix: str = "") -> InputError:
+        return InputError(message, where=self.place(pointer), fix=fix)
+
+    def check(self, model: type[M], value: object, pointer: str, problems: list[InputError]) -> M | None:
+        """`value` as a `model`; or None, with what is wrong added to `problems`."""
+        try:
+            return model.model_validate(value)
+        except ValidationError as error:
+            for at, message, fix in faults(error, model):
+                problems.append(self.problem(pointer + at, message, fix))
+            return None
+
+    @cached_property
+    def _lines(self) -> Mapping[str, int]:
+        return self.find_lines()
+
+    def _cleaned(self, value: Json, pointer: str, depth: int, notes: list[str]) -> Json:
+        if depth > MAX_DEPTH:
+            raise InputError(f"is nested deeper than {MAX_DEPTH} levels", where=self.name)
+        if isinstance(value, str):
+            text = clean(value)
+            if text != value:
+                notes.append(f"{self.place(pointer)}: NUL or half a character was taken out")
+            return text
+        if isinstance(value, Mapping):
+            return {
+                clean(key): self._cleaned(member, below(pointer, key), depth + 1, notes)
+                for key, member in value.items()
+            }
+        if isinstance(value, list):
+            return [self._cleaned(member, below(pointer, i), depth + 1, notes) for i, member in enumerate(value)]
+        return value
+
+
+def below(pointer: str, step: str | int) -> str:
+    return f"{pointer}/{str(step).replace('~', '~0').replace('/', '~1')}"
+
+
+def number(literal: str, *, as_written: bool) -> int | float | str:
+    """What a JSON number stands for, or the literal itself if no 64-bit number can hold it. `as_written`: also the
+    literal itself if it is not the shortest for its value, as in 1.10, so that it can still be used as text."""
+    form = NUMBER.fullmatch(literal)
+    value: int | float
+    if form and not form["fraction"] and not form["exponent"]:
+        if len(literal) > 20 or not -(2**63) <= (value := int(literal)) < 2**63:
+            return literal
+    elif not math.isfinite(value := float(literal)):
+        return literal
+    return literal if as_written and literal not in {repr(value), canonical(value).decode()} else value
+
+
+def faults(error: ValidationError, model: type[BaseModel]) -> Iterator[tuple[str, str, str]]:
+    """JSON pointer, message and advice for each fault."""
+    for fault in error.errors(include_url=False, include_context=False):
+        *_, last = loc = fault["loc"] or ("",)
+        message, fix = _plain(str(fault["msg"])), ""
+        match fault["type"]:
+            case "extra_forbidden":
+                message, fix = "there is no such field", did_you_mean(str(last), model.model_fields)
+            case "missing":
+                message = "this field is required"
+                given = fault["input"].keys() - model.model_fields.keys()
+                near = get_close_matches(str(last), given, n=1)
+                fix = f"is it what {near[0]!r} means?" if near else ""
+            case "too_short":
+                message = "must not be empty"
+            case "model_type" | "dict_type":
+                message = f"must be an object, not {_kind(fault['input'])}"
+                fix = "a field is its name, a colon and a space" if isinstance(fault["input"], str) else ""
+        yield "".join(below("", step) for step in loc if step != ""), message, fix
+
+
+def did_you_mean(name: str, known: Sequence[str] | Mapping[str, Any]) -> str:
+    near = get_close_matches(name, known, n=1)
+    return f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known)}"
+
+
+def reported(problems: Sequence[InputError]) -> InputError:
+    """All of `problems` as one error; of very many the first and their number."""
+    shown = list(problems[:MAX_PROBLEMS])
+    if len(problems) > MAX_PROBLEMS:
+        shown.append(InputError(f"and {len(problems) - MAX_PROBLEMS} more problems"))
+    return InputError.all(shown)
+
+
+def _plain(message: str) -> str:
+    return message.removeprefix("Value error, ").replace("Input should be", "must be")
+
+
+def _kind(value: object) -> str:
+    match value:
+        case None:
+            return "empty"
+        case str():
+            return "text"
+        case list():
+            return "a list"
+        case _:
+            return repr(value)[:40]
