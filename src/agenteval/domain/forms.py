@@ -89,7 +89,16 @@ class Reader:
         return kind(raw["turn"], raw["text"], None if span is None else _load_span(span))
 
     def form_list(self, kind: type[Form], raw: Sequence[object], path: Path) -> tuple[Form, ...]:
-        return tuple(read(kind, item, self, (*path, i)) for i, item in enumerate(raw))
+        return tuple(self._kept(kind, item, (*path, i)) for i, item in enumerate(raw))
+
+    def _kept(self, kind: type[Form], raw: object, path: Path) -> Form:
+        """A stored item is of its form, or is what was salvaged of one."""
+        try:
+            return read(kind, raw, self, path)
+        except FormError:
+            if kind.salvage is None:
+                raise
+            return read(kind.salvage, raw, self, path)
 
 
 def _load_span(raw: Mapping[str, Any]) -> Span:
