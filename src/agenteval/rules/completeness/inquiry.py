@@ -1,0 +1,105 @@
+"""What is asked about a dialog, step by step, and what the answers give."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from agenteval.domain.evidence import Span
+from agenteval.domain.outcome import ONE
+from agenteval.domain.questions import USER_TURNS, Answers, Cause, Judged, Question, Unscored
+from agenteval.domain.transcript import Dialog
+from agenteval.rules.completeness.forms import Found, JudgedIntent, Judgement, Listed, Wanted
+from agenteval.rules.completeness.items import Item, corrected, distinct, name_of
+from agenteval.rules.prompts import prompt, with_examples
+
+_LISTING, _JUDGING = prompt("conversation_completeness").split("\n\n")
+_LONGEST_NAME = 200  # characters of an intent's text within a question
+
+
+@dataclass
+class Inquiry:
+    """`asks`: every question so far, in order. `items`: the intents with a verdict or without one for good. `dropped`
+    tells of intents that could not be verified. `failure`: why there is no list."""
+
+    dialog: Dialog
+    answers: Answers
+    examples: Sequence[str]
+    samples: int
+    asks: list[Question[Any]] = field(default_factory=list)
+    items: list[Item] = field(default_factory=list)
+    dropped: list[str] = field(default_factory=list)
+    failure: Unscored | None = None
+
+    def judge_given(self, text: str, weight: Fraction) -> None:
+        self._judge_alone(text, None, weight)
+
+    def list_and_judge(self, *, in_one: bool) -> None:
+        """`in_one`: the verdicts come with the list. Windows of a long dialog give but a list; each of its intents is
+        then judged by a question of its own. When none is active, a second list of another wording has to agree."""
+        question = self._listing_with_verdicts if in_one else self._listing("List what the user asks for.")
+        listed = self._listed(question)
+        if self._waits or self.failure or self.dropped or any(item.counts for item in self.items):
+            return
+        self._listed(self._listing("Go through the user's messages one by one: is anything asked for?"), known=listed)
+
+    @property
+    def _waits(self) -> bool:
+        return any(ask not in self.answers for ask in self.asks)
+
+    def _ask(self, question: Question[Any]) -> Judged[Any] | Unscored | None:
+        self.asks.append(question)
+        return self.answers.get(question)
+
+    def _listed(self, question: Question[Any], known: Sequence[Wanted] = ()) -> Sequence[Wanted]:
+        """The intents of a list, judged unless they are `known`."""
+        answer = self._ask(question)
+        if isinstance(answer, Unscored):
+            self.failure = answer
+        if not isinstance(answer, Judged):
+            return ()
+        self.dropped.extend(answer.dropped)
+        in_one = question.form is Found and answer.turns_seen is None
+        intents = distinct(answer.value.intents)
+        names = {name_of(intent) for intent in known}
+        for intent in intents:
+            if name_of(intent) in names:
+                continue
+            if not in_one:
+                self._judge_alone(intent.text, intent.quote.span)
+            elif isinstance(intent, JudgedIntent):
+                self._add(intent.text, intent.quote.span, intent.judgement)
+            else:
+                self._add(intent.text, intent.quote.span, Unscored(Cause.EVIDENCE, "the verdict could not be verified"))
+        return intents
+
+    def _judge_alone(self, text: str, quote: Span | None, weight: Fraction = ONE) -> None:
+        match self._ask(self._closed(text, quote)):
+            case Judged(value=Judgement() as judgement):
+                self._add(text, quote, judgement, weight)
+            case Unscored() as unscored:
+                self._add(text, quote, unscored, weight)
+
+    def _add(self, text: str, quote: Span | None, verdict: Judgement | Unscored, weight: Fraction = ONE) -> None:
+        if isinstance(verdict, Judgement):
+            verdict = corrected(verdict, self.dialog)
+        self.items.append(Item(text, quote, verdict, weight))
+
+    @property
+    def _listing_with_verdicts(self) -> Question[Found]:
+        guide = with_examples(f"{_LISTING}\n{_JUDGING}", self.examples)
+        return Question("intents", Found, "List what the user asks for and judge each.", guide)
+
+    def _listing(self, text: str) -> Question[Listed]:
+        return Question("intents", Listed, text, with_examples(_LISTING, self.examples), view=USER_TURNS)
+
+    def _closed(self, text: str, quote: Span | None) -> Question[Judgement]:
+        name = " ".join(text.split())[:_LONGEST_NAME]
+        where = f", asked in turn {quote.turn}" if quote else ""
+        return Question(
+            item=f"intent:{name}",
+            form=Judgement,
+            text=f'Judge the intent "{name}"{where}.',
+            guide=with_examples(_JUDGING, self.examples),
+            samples=self.samples,
+        )
