@@ -8,12 +8,14 @@ import orjson
 import pytest
 
 from agenteval.domain.errors import InputError
+from agenteval.domain.forms import load
 from agenteval.domain.outcome import ONE, ZERO, ResultStatus, RuleResult
-from agenteval.domain.questions import Ask, Cause, Question, Unscored
+from agenteval.domain.questions import Answers, Ask, Cause, Judged, Question, Unscored
 from agenteval.domain.scenario import Case, Layer, RuleSpec
 from agenteval.domain.transcript import Dialog, ToolCall, TurnStatus
 from agenteval.judge.compile import FRAME, Seal, Task, compile_request
 from agenteval.rules.build import build
+from agenteval.rules.completion.forms import SlotAnswer
 from tests.fakes.dialogs import CASE, dialog, said
 from tests.fakes.scripted_panel import ScriptedStep, concluded
 
@@ -36,7 +38,7 @@ ENGLISH = dialog(
     ("It's 212-555-0147", "Got it. Your repair is booked for Monday."),
 )
 
-Answers = Mapping[str, Any]
+Said = Mapping[str, Any]
 
 
 def quote(turn: int, text: str) -> dict[str, Any]:
@@ -74,14 +76,14 @@ def when(holds: str, user: dict[str, Any] | None = None) -> dict[str, Any]:
     return {"reason": "理由", "user": user, "agent": None, "tool": None, "holds": holds}
 
 
-async def judged(params: Mapping[str, Any], talk: Dialog, answers: Answers | None = None) -> RuleResult:
+async def judged(params: Mapping[str, Any], talk: Dialog, answers: Said | None = None) -> RuleResult:
     """The result when the judge answers by item; what it has no answer to needs a judge."""
     result, _ = await judged_and_asked(params, talk, answers)
     return result
 
 
 async def judged_and_asked(
-    params: Mapping[str, Any], talk: Dialog, answers: Answers | None = None
+    params: Mapping[str, Any], talk: Dialog, answers: Said | None = None
 ) -> tuple[RuleResult, ScriptedStep]:
     def script(ask: Ask) -> Any:
         return (answers or {}).get(ask.item) if isinstance(ask, Question) else None
@@ -178,7 +180,7 @@ async def test_no_prompt_holds_an_expected_value() -> None:
 
 def test_the_prompt_is_short() -> None:
     rule = build(RuleSpec("task_completion", slots(*SLOTS)))
-    asked = [ask for ask in rule.ask(CASE, BOOKING, None) if isinstance(ask, Question)]  # type: ignore[arg-type]
+    asked = [ask for ask in rule.ask(CASE, BOOKING, Answers()) if isinstance(ask, Question)]
     tasks = [Task(f"q{i}", ask.form, ask.text, ask.guide) for i, ask in enumerate(asked)]
     request = compile_request(tasks, BOOKING, asked[0].view, Seal.of(b"s", BOOKING, 0))
     assert len(request.messages[0].content) <= 1_600
@@ -233,7 +235,22 @@ async def test_an_offer_counts_when_the_user_assents_in_words() -> None:
 
 @pytest.mark.parametrize(
     ("answer", "filled"),
-    [("好的", 1), ("", 0), ("那你们几点下班？", 0), ("好的，但是换成后天吧", 0), ("不行", 0), ("Sure!", 1)],
+    [
+        ("好的", 1),
+        ("对，就这个时间", 1),
+        ("好的，那地址呢？", 1),
+        ("", 0),
+        ("那你们几点下班？", 0),
+        ("可以便宜点吗？", 0),
+        ("好的，但是换成后天吧", 0),
+        ("对了，我要改一下", 0),
+        ("行李怎么办", 0),
+        ("不行", 0),
+        ("Sure!", 1),
+        ("That sounds good", 1),
+        ("That is too early", 0),
+        ("Okay, but another day please", 0),
+    ],
 )
 async def test_code_sees_assent_in_words_only(answer: str, filled: int) -> None:
     talk = dialog(("我要预约", "明天上午九点可以吗？"), (answer, "收到。"))
@@ -332,6 +349,7 @@ async def test_code_sees_that_it_was_asked_for() -> None:
         ({"pattern": r"[A-Z]{2}\d{4}"}, "AB1234", "filled"),
         ({"pattern": r"^[A-Z]{2}\d{4}$"}, "我的号是 AB1234", "filled"),
         ({"pattern": r"[A-Z]{2}\d{4}"}, "AB12345", "invalid"),
+        ({"pattern": r"^\d+元$|^免费$"}, "免费", "filled"),
         ({"values": ["红色", "蓝色"]}, "要蓝色的", "filled"),
         ({"values": ["红色", "蓝色"]}, "绿色", "invalid"),
         ({"type": "number", "pattern": "[1-9]"}, "3", "filled"),
@@ -959,6 +977,36 @@ def test_warnings() -> None:
 async def test_examples_reach_the_judge_once_per_call() -> None:
     item = {**PHONE, "examples": ["“打我手机”不算"]}
     rule = build(RuleSpec("task_completion", slots(item, SLOTS[0], examples=["昵称算姓名"])))
-    asked = [ask for ask in rule.ask(CASE, BOOKING, None) if isinstance(ask, Question)]  # type: ignore[arg-type]
+    asked = [ask for ask in rule.ask(CASE, BOOKING, Answers()) if isinstance(ask, Question)]
     assert all("昵称算姓名" in ask.guide for ask in asked)
     assert ["“打我手机”不算" in ask.text for ask in asked] == [True, False]
+
+
+# ---- review, and what the engine relies on ---------------------------------------------------------------------------
+
+
+async def test_a_person_overrules_code_and_constraints() -> None:
+    confirmed = load(SlotAnswer, slot("filled", quote(0, "空调坏了")))
+    result = await judged(slots({**PHONE, "type": "phone"}), BOOKING, {"slot:phone": Judged(confirmed, "person:li")})
+    detail = result.detail["slots"]["phone"]
+    assert (detail["status"], detail["decided_by"], result.score) == ("filled", "person:li", ONE)
+
+
+def test_asking_twice_gives_the_same_questions() -> None:
+    params = {
+        "mode": "hybrid",
+        "required_slots": SLOTS,
+        "required_steps": [{"name": "a", "when": "w"}, {"name": "b", "tool": {"name": "t", "ok": True}}],
+    }
+    rules = [build(RuleSpec("task_completion", params)) for _ in range(2)]
+    first, second = ([ask.key for ask in rule.ask(CASE, BOOKING, Answers())] for rule in rules)
+    assert first == second
+    assert len(set(first)) == 8
+
+
+async def test_what_stands_beside_a_slot_does_not_change_its_question() -> None:
+    keys = [
+        next(iter(build(RuleSpec("task_completion", params)).ask(CASE, BOOKING, Answers()))).key
+        for params in (slots(PHONE), slots(PHONE, SLOTS[0], min_completion_rate=0.5, uptake="confirmed"))
+    ]
+    assert keys[0] == keys[1]

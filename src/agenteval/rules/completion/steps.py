@@ -148,8 +148,8 @@ def conclude(
 
 
 def _shown(step: Step, dialog: Dialog, found: StepAnswer) -> tuple[frozenset[int], tuple[Span, ...]]:
-    """The turns that show the step, and the quotes. The result of a failed call shows no deed; the turn of a call counts
-    only where such a call was recorded."""
+    """The turns that show the step, and the quotes. The result of a failed call shows no deed; the turn of a call
+    counts only where such a call was recorded."""
     quotes = tuple(quote.span for quote in found.quotes if quote.span is not None)
     turns = {quote.turn for quote in quotes if not _is_failure(dialog, quote)}
     if not isinstance(found, ToolStepAnswer) or step.tool is None:

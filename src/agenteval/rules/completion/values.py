@@ -25,6 +25,8 @@ from agenteval.domain.text import NEGATION, clauses, cuts_word, fold, is_negated
 from agenteval.domain.transcript import Dialog
 from agenteval.rules.completion.items import Slot, ValuePattern
 
+SHORT = 4_096
+"""Characters of a text whose matches are remembered."""
 MAX_FOUND = 100
 """Places of a pattern that are looked at in one text."""
 
@@ -35,11 +37,15 @@ _CHANGE = re.compile(
 _NEAR = 16
 """Characters between the word of a change and the new value."""
 _ASSENT = re.compile(
-    r"\W*(?:嗯+|好[的啊呀吧嘞滴]?|可以|行|没问题|对|是|没错|同意|确认|就这[个样]|就它|就那[个样]"
-    r"|(?:yes|yeah|yep|yup|sure|ok(?:ay)?|fine|great|perfect|correct|right|exactly|absolutely|good|sounds?\s+(?:good|great|fine)"
-    r"|(?:that|it)(?:\s+(?:is|will\s+be)|['’]s|\s+works|\s+sounds)|please\s+do|go\s+ahead|agreed)(?!\w))",
+    r"\W*(?:嗯+|好(?:[的啊呀吧嘞滴]|(?=\W|$))|可以|行(?:[的啊吧]|(?=\W|$))|没问题|对(?:[的啊呀]|(?=\W|$))|是(?:[的啊呀]|(?=\W|$))"
+    r"|没错|同意|确认|就[这那][个样]|就它"
+    r"|(?:yes|yeah|yep|yup|sure|ok(?:ay)?|agreed|please\s+do|go\s+ahead|absolutely|exactly|of\s+course"
+    r"|(?:(?:that|it)(?:['’]s|\s+is|\s+will\s+be)\s+|(?:that\s+)?sounds?\s+|(?:that\s+)?looks?\s+)?"
+    r"(?:fine|great|perfect|correct|right|good(?!\s+(?:morning|afternoon|evening|day)))"
+    r"|(?:that|it)\s+works)(?!\w))",
     re.IGNORECASE,
 )
+_QUESTION = re.compile(r"[?？吗]\W*$")
 _RESERVATION = re.compile(
     r"但|不过|换|改|另|别的|其他|还是|\b(?:but|instead|another|other|change|different|rather)\b", re.IGNORECASE
 )
@@ -70,8 +76,10 @@ def acceptable(slot: Slot, text: str) -> bool:
 
 def absent(slot: Slot, dialog: Dialog) -> bool:
     """Whether no words of anybody can be a value of the slot."""
+    if _INNER_ANCHOR.search(_unanchored(slot.pattern)):
+        return False
     try:
-        return slot.constrained and not any(values_of(slot, text) for _, text in _texts(dialog))
+        return slot.constrained and not any(values_of(slot, text) for text in _texts(dialog))
     except TextTooLong:
         return False
 
@@ -82,20 +90,32 @@ def expected_in(slot: Slot, text: str) -> list[Found]:
         case ValuePattern(pattern):
             return _of_pattern(pattern, text)
         case tuple() as values:
-            return sorted(f for value in values for f in matches(value, text, slot.type))
+            find_value = _remembered_matches if len(text) <= SHORT else matches
+            return sorted(f for value in values for f in find_value(value, text, slot.type))
         case None:
             return []
 
 
+_remembered_matches = lru_cache(maxsize=1024)(matches)  # a slot is looked at before and after the judge
+
+
 def _of_pattern(pattern: str, text: str) -> list[Found]:
     """A pattern describes a whole value; in a text that value stands between word boundaries."""
-    compiled = compile_pattern(pattern.removeprefix("^") if pattern.endswith("\\$") else pattern.strip("^$"))
+    compiled = compile_pattern(_unanchored(pattern))
     found = ((start, end, text[start:end]) for start, end in islice(compiled.spans(text), MAX_FOUND))
     return [Found(s, e, said, quote_form(said)) for s, e, said in found if said and not cuts_word(text, s, e)]
 
 
-def _texts(dialog: Dialog) -> Iterator[tuple[int, str]]:
-    return ((turn.index, text) for turn in dialog for who in Speaker for text in dialog.texts(turn.index, who))
+_INNER_ANCHOR = re.compile(r"(?<![\[\\])\^|(?<!\\)\$")
+
+
+def _unanchored(pattern: str) -> str:
+    pattern = pattern.removeprefix("^")
+    return pattern if pattern.endswith("\\$") else pattern.removesuffix("$")
+
+
+def _texts(dialog: Dialog) -> Iterator[str]:
+    return (text for turn in dialog for who in Speaker for text in dialog.texts(turn.index, who))
 
 
 def span(turn: int, speaker: Speaker, text: str, found: Found, *, source: int = 0) -> Span:
@@ -193,6 +213,7 @@ def _by_offer(slot: Slot, dialog: Dialog) -> Given | None:
 def _assents(message: str) -> bool:
     return (
         _ASSENT.match(message) is not None
+        and not _QUESTION.search(clause_at(message, 0))
         and not _RESERVATION.search(message)
         and not any(m["negation"] for m in NEGATION.finditer(message))
     )
