@@ -14,7 +14,7 @@ from agenteval.domain.questions import Ask, Judged, Question, Unscored
 from agenteval.domain.scenario import Case, EffectivePolicy, RuleSpec
 from agenteval.domain.transcript import Dialog
 from agenteval.engine.evaluate import evaluate
-from agenteval.judge.panel import Answered, ByCode, Panel, Said
+from agenteval.judge.panel import Answered, ByCode, Panel, Said, Step
 from agenteval.judge.verify import Seen, Verified, verify
 from agenteval.rules.build import bind
 
@@ -72,7 +72,11 @@ async def concluded(
     rule: str, params: Mapping[str, Any], dialog: Dialog, script: Callable[[Ask], Answer]
 ) -> tuple[RuleResult, ScriptedStep]:
     """What `rule` says of `dialog` when the judge answers by `script`, and all that the judge was asked."""
-    case = Case("case", tuple(turn.sent_message for turn in dialog), eval_rules=(RuleSpec(rule, params),))
     step = ScriptedStep(script)
-    evaluation = await evaluate(case, dialog, bind(case), Panel(ByCode(), step), EffectivePolicy.of())
-    return evaluation.results[0], step
+    return await result_by(rule, params, dialog, step), step
+
+
+async def result_by(rule: str, params: Mapping[str, Any], dialog: Dialog, judge: Step) -> RuleResult:
+    case = Case("case", tuple(turn.sent_message for turn in dialog), eval_rules=(RuleSpec(rule, params),))
+    evaluation = await evaluate(case, dialog, bind(case), Panel(ByCode(), judge), EffectivePolicy.of())
+    return evaluation.results[0]

@@ -1,5 +1,6 @@
 """conversation_completeness: the user's intents, what became of each, and the share that was met."""
 
+import re
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
@@ -21,7 +22,9 @@ from agenteval.rules.build import build
 from agenteval.rules.completeness.forms import Found, Judgement, Listed, Wanted
 from agenteval.rules.completeness.output import output
 from tests.fakes.dialogs import CASE, dialog, said
-from tests.fakes.scripted_panel import Tries, concluded
+from tests.fakes.scripted_judge import scripted_judge, tasks, transcript
+from tests.fakes.scripted_model import Request
+from tests.fakes.scripted_panel import Tries, concluded, result_by
 
 SEED = dialog(
     (
@@ -453,6 +456,22 @@ async def test_a_long_dialog_is_listed_in_windows_then_judged_intent_by_intent()
     result = await result_of(SEED, script)
     assert result.score == Fraction(1, 2)
     assert result.detail["intents"][1]["reason_code"] == "ignored"
+
+
+async def test_a_dialog_too_long_for_the_model_is_scored_on_the_wire() -> None:
+    weather = dialog(*((f"查一下城市{i}的天气", f"城市{i}晴。" + "详细说明" * 200) for i in range(12)))
+
+    def script(request: Request) -> dict[str, Any]:
+        shown = [int(turn) for turn in re.findall(r"^\[(\d+)\] user", transcript(request), re.MULTILINE)]
+        met = {i: fate("met", agent=(i, f"城市{i}晴")) for i in shown}
+        listed = [judged(wants(f"天气{i}", f"查一下城市{i}的天气", i), met[i]) for i in shown]
+        named = {id_: re.search(r"天气(\d+)", text) for id_, text in tasks(request).items()}
+        return {id_: met.get(int(name[1]), IGNORED) if name else {"intents": listed} for id_, name in named.items()}
+
+    async with scripted_judge(script, context_tokens=12_000) as wire:
+        result = await result_by("conversation_completeness", {}, weather, wire.judge)
+    assert result.reason == "评分为 1：12 项意图中满足 12 项。"
+    assert len(wire.requests) == 4  # two windows, first for the list, then for the verdicts
 
 
 def test_windows_are_merged_turn_by_turn() -> None:

@@ -18,7 +18,8 @@ from agenteval.judge.verify import Seen, verify
 from agenteval.rules.build import build
 from agenteval.rules.intents.forms import AgentIntents, form_of
 from tests.fakes.dialogs import CASE, dialog, said
-from tests.fakes.scripted_panel import Tries, concluded
+from tests.fakes.scripted_judge import scripted_judge, system_prompt
+from tests.fakes.scripted_panel import Tries, concluded, result_by
 
 TAXONOMY = {
     "repair.book": "预约维修",
@@ -363,6 +364,16 @@ def _read(form: type[AgentIntents], raw: object) -> AgentIntents:
     value = verify(Question("q", form, ""), raw, Seen(BOOKING, DIALOG), last=True).value
     assert isinstance(value, AgentIntents)
     return value
+
+
+async def test_an_intent_outside_the_taxonomy_is_asked_again_alone_on_the_wire() -> None:
+    script = {"Give only the one item": BOOK, "choose from": answer(act("refund", 0, "请问您的姓名"))}
+    params = {"expected_intent": "repair.book", "intent_taxonomy": TAXONOMY}
+    async with scripted_judge(script) as wire:
+        result = await result_by("intent_classification", params, BOOKING, wire.judge)
+    assert verdict(result) == (1, True)
+    assert len(wire.requests) == 2
+    assert "must be one of" in system_prompt(wire.requests[1])
 
 
 # ---- without a model -------------------------------------------------------------------------------------------------

@@ -55,7 +55,7 @@ def shuffled(taxonomy: Taxonomy) -> dict[str, Entry]:
 
 
 def listed(entries: Mapping[str, Entry]) -> str:
-    return "\n".join(f"- {name}: {entry}" for name, entry in entries.items())
+    return "\n".join(f"  - {name}: {entry}" for name, entry in entries.items())
 
 
 def candidates(entries: Mapping[str, Entry]) -> tuple[tuple[str, tuple[str, ...]], ...]:
