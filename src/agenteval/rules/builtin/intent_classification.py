@@ -1,28 +1,27 @@
 """intent_classification: the agent understood what the user wants (the first layer)."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple
+from typing import Annotated, ClassVar
 
 from annotated_types import Ge
 from pydantic import ConfigDict
 
-from agenteval.domain.evidence import Span
 from agenteval.domain.exact import at_least
-from agenteval.domain.outcome import ONE, ZERO, RuleResult
+from agenteval.domain.outcome import ONE, RuleResult
 from agenteval.domain.questions import DIALOG, Answers, Ask, Cause, Judged, Question, Unscored, View, until_turn
 from agenteval.domain.scenario import Case, Layer
 from agenteval.domain.transcript import Dialog, TurnStatus
 from agenteval.rules import EvalRule, register_rule
-from agenteval.rules.intents import wording
+from agenteval.rules.intents.finding import Finding, Match, Point, of_list, of_one, of_turns
 from agenteval.rules.intents.forms import AgentIntents, form_of
-from agenteval.rules.intents.reading import SILENT, Reading, Verdict, compare, judged_reading, ranked_reading, rankings
+from agenteval.rules.intents.reading import SILENT, Reading, Verdict, judged_reading, ranked_reading, rankings
 from agenteval.rules.intents.taxonomy import Entry, Taxonomy, candidates, check, listed, shuffled
 from agenteval.rules.params import Rate, Samples
 from agenteval.rules.prompts import prompt, with_examples
-from agenteval.rules.reasons import Language, say, turn_text, unscored_text
+from agenteval.rules.reasons import say
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,28 +32,6 @@ class ExpectedTurn:
 
     turn_index: Annotated[int, Ge(0)]
     intent: str
-
-
-class Point(NamedTuple):
-    """One comparison: what the agent did as far as `view` shows, with what was expected of it."""
-
-    view: View
-    expected: tuple[str, ...]
-
-
-class Finding(NamedTuple):
-    """What a point gives, as bounds; they are equal when it is settled, else `cause` tells why not."""
-
-    low: Fraction
-    high: Fraction
-    reason: str
-    detail: Mapping[str, Any]
-    evidence: Sequence[Span] = ()
-    cause: Cause = Cause.EVIDENCE
-
-    @property
-    def settled(self) -> bool:
-        return self.low == self.high
 
 
 @register_rule
@@ -79,7 +56,7 @@ class IntentClassification(EvalRule):
     intent_taxonomy: Taxonomy
     expected_intent: str | tuple[str, ...] | None = None
     expected_intents: tuple[ExpectedTurn, ...] = ()
-    match: Literal["any", "all"] = "any"
+    match: Match = "any"
     accept_partial: bool = False
     min_turn_accuracy: Rate = ONE
     samples: Samples = 1
@@ -121,7 +98,7 @@ class IntentClassification(EvalRule):
                 say(dialog.language, "对话没有任何预期意图所在的轮次。", "The dialog has none of the expected turns.")
             )
         findings = [self._finding(point, dialog, answers) for point in points]
-        return self._result(self._per_turn(points, findings, dialog.language) if self.expected_intents else findings[0])
+        return self._result(of_turns(points, findings, dialog.language) if self.expected_intents else findings[0])
 
     # ---- what is asked -----------------------------------------------------------------------------------------------
 
@@ -169,30 +146,10 @@ class IntentClassification(EvalRule):
     # ---- what it gives -----------------------------------------------------------------------------------------------
 
     def _finding(self, point: Point, dialog: Dialog, answers: Answers) -> Finding:
-        language = dialog.language
-        wanted: dict[str, Any] = {"expected": self.expected_intent or point.expected[0]}
         reading = self._reading(point, dialog, answers)
-        if isinstance(reading, Unscored):
-            reason = say(language, "意图未能判定：", "Intent not judged: ") + unscored_text(language, reading)
-            return Finding(ZERO, ONE, reason, {**wanted, "verdict": None}, cause=reading.cause)
         if isinstance(self.expected_intent, tuple):
-            points, reason = self._share(point.expected, reading), wording.several(language, point.expected, reading)
-        else:
-            verdict = compare(point.expected[0], reading)
-            wanted["verdict"] = verdict
-            points, reason = verdict.points, wording.single(language, point.expected[0], reading, verdict)
-        if self.expected_intents and points < ONE:
-            points = ZERO
-        if reading.dropped and points < ONE:
-            reason += wording.dropped(language, len(reading.dropped))
-        detail = {**wanted, **reading.detail()}
-        return Finding(points, ONE if reading.dropped else points, reason, detail, reading.evidence)
-
-    def _share(self, expected: Sequence[str], reading: Reading) -> Fraction:
-        if reading.question:
-            return ONE
-        found = sum(name in reading.names for name in expected)
-        return Fraction(found, len(expected)) if self.match == "all" else Fraction(found > 0)
+            return of_list(point.expected, self.match, reading, dialog.language)
+        return of_one(point.expected[0], reading, dialog.language)
 
     def _reading(self, point: Point, dialog: Dialog, answers: Answers) -> Reading | Unscored:
         if _silent(dialog, point.view):
@@ -205,26 +162,6 @@ class IntentClassification(EvalRule):
                     return unscored
                 asked = rankings(dialog, point.view, candidates(self._entries))
                 return ranked_reading(point.expected, dialog, point.view, asked, answers) or unscored
-
-    def _per_turn(self, points: Sequence[Point], findings: Sequence[Finding], language: Language) -> Finding:
-        """The share of the turns that are right."""
-        right = sum(finding.low == ONE for finding in findings)
-        reason = say(
-            language, f"{len(points)} 轮中 {right} 轮意图正确。", f"Intent correct in {right} of {len(points)} turns. "
-        )
-        others = [
-            f"{turn_text(language, point.view.last or 0)}{say(language, '：', ': ')}{finding.reason}"
-            for point, finding in zip(points, findings, strict=True)
-            if finding.low < ONE
-        ]
-        return Finding(
-            sum((finding.low for finding in findings), ZERO) / len(points),
-            sum((finding.high for finding in findings), ZERO) / len(points),
-            (reason + say(language, "", " ").join(others)).strip(),
-            {"turns": [{"turn_index": p.view.last, **f.detail} for p, f in zip(points, findings, strict=True)]},
-            [span for finding in findings for span in finding.evidence],
-            next((finding.cause for finding in findings if not finding.settled), Cause.EVIDENCE),
-        )
 
     def _result(self, finding: Finding) -> RuleResult:
         needed = self._needed
