@@ -313,6 +313,7 @@ async def test_declined_leaves_the_denominator() -> None:
     result = await judged(params, talk, answers)
     assert (result.score, result.vetoes) == (ONE, ()), "a critical item that left is no veto"
     assert result.reason == "完成 1/1 项：不计入 phone（联系电话，用户拒绝提供）"
+    assert (result.detail["slots"]["phone"]["status"], result.detail["slots"]["phone"]["filled"]) == ("declined", None)
 
 
 async def test_when_everything_left_the_rule_does_not_apply() -> None:

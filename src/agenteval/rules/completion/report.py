@@ -121,7 +121,7 @@ def _steps(done: Completion, *, silent: bool) -> Iterator[tuple[int, str, str, s
         if placed.status is StepStatus.LEFT:
             yield _LEFT, step.name, step.description, "declined" if step.satisfied_by_slot in declined else "left"
         elif placed.status is StepStatus.UNSCORED:
-            yield _UNSCORED, step.name, step.description, placed.outcome.cause or Cause.NEEDS_JUDGE
+            yield _UNSCORED, step.name, step.description, placed.outcome.cause or "unscored"
         else:
             why = "silent" if placed.status is StepStatus.NOT_DONE and silent else placed.status
             yield _MISSING, step.name, step.description, why
@@ -154,7 +154,7 @@ def _list(kind: str, count: Count, items: Sequence[tuple[str, Json]]) -> dict[st
 def _slot(slot: SlotOutcome, uptake: Uptake) -> dict[str, Json]:
     return {
         "status": slot.status.value,
-        "filled": slot.levels[uptake],
+        "filled": None if slot.status is SlotStatus.DECLINED else slot.levels[uptake],
         **{level.value: slot.levels[level] for level in Uptake},
         "value": slot.value,
         "turn_index": None if slot.quote is None else slot.quote.turn,

@@ -94,11 +94,9 @@ def _expected_by_code(slot: Slot, dialog: Dialog, others: Sequence[Slot]) -> Slo
     stated = given(slot, dialog, others)
     if stated is None:
         other = last_value(slot, dialog, others)
-        return (
-            _missing(slot, dialog, others)
-            if other is None
-            else _answer(SlotVerdict.INVALID, user=(_user(dialog, other),))
-        )
+        if other is None:
+            return _missing(slot, dialog, others)
+        return _answer(SlotVerdict.INVALID, user=(_user(dialog, other),))
     if not taken.replied_after(dialog, stated.turn) and stated.value.speaker == "user":
         return _answer(SlotVerdict.STATED_ONLY, user=(_user(dialog, stated.value),))
     return None
@@ -167,7 +165,8 @@ def _judged(slot: Slot, dialog: Dialog, answer: Judged[SlotAnswer], stated: Give
     quote = value.span if value else None
     if answer.by.startswith("model:"):
         status = _checked(slot, dialog, found, stated)
-        quote = stated.value if stated else quote
+    if stated is not None and not answer.by.startswith("person:"):
+        quote = stated.value
     text = None if quote is None or status in _WITHOUT_VALUE else _typed(slot, quote.text)
     spans = dict.fromkeys(q.span for q in found.quotes if q.span is not None)
     return SlotOutcome(
@@ -175,13 +174,13 @@ def _judged(slot: Slot, dialog: Dialog, answer: Judged[SlotAnswer], stated: Give
         status,
         answer.by,
         _levels(slot, dialog, found, status, text),
-        found.reason,
-        text,
-        quote,
-        history,
-        (*spans, *(stated.spans if stated and not spans else ())),
-        found.part is Part.ASKED,
-        found.reasked,
+        reason=found.reason,
+        value=text,
+        quote=quote,
+        history=history,
+        evidence=(*spans, *(stated.spans if stated and not spans else ())),
+        asked=found.part is Part.ASKED,
+        reasked=found.reasked,
     )
 
 
