@@ -140,9 +140,18 @@ def dump(value: object) -> Json:
             return value  # type: ignore[return-value]
 
 
+QUOTE_SCHEMA: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {"turn": {"type": "integer"}, "text": {"type": "string"}},
+    "required": ["turn", "text"],
+    "additionalProperties": False,
+}
+
+
 @per_class
 def schema(form: type[Form]) -> dict[str, Any]:
-    """The JSON Schema of a form, fit for strict structured output: every member required, none beside them."""
+    """The JSON Schema of a form, fit for strict structured output: every member required, none beside them. It refers
+    to QUOTE_SCHEMA as `#/$defs/quote`."""
     hints = _hints(form)
     properties = {f.name: _schema_of(hints[f.name]) for f in fields(form)}  # type: ignore[arg-type]
     return {
@@ -169,14 +178,7 @@ def _schema_of(kind: Any) -> dict[str, Any]:
     if issubclass(kind, StrEnum):
         return {"type": "string", "enum": [member.value for member in kind], **note}
     if issubclass(kind, Quote):
-        properties = {"turn": {"type": "integer"}, "text": {"type": "string"}}
-        return {
-            "type": "object",
-            "properties": properties,
-            "required": list(properties),
-            "additionalProperties": False,
-            **note,
-        }
+        return {**QUOTE_SCHEMA, **note} if note else {"$ref": "#/$defs/quote"}
     if issubclass(kind, Form):
         return {**schema(kind), **note}
     return {"type": {str: "string", int: "integer", bool: "boolean"}[kind], **note}

@@ -59,6 +59,7 @@ class Question(Generic[F]):
     `item` names it for review and reports (`slot:phone`). `text` is this item's wording, `guide` the rule's prompt,
     sent once per call. `isolate`: never beside another rule's questions. `samples`: how many votes. `code` decides
     first, with no model, or returns None; an expected value lives in this closure and so cannot reach a prompt.
+    `variant` tells apart questions that only their code tells apart; no model sees it.
     """
 
     item: str
@@ -69,9 +70,15 @@ class Question(Generic[F]):
     isolate: bool = False
     samples: int = 1
     code: Callable[[Dialog], F | None] | None = field(default=None, compare=False)
+    variant: str = ""
 
     @cached_property
     def key(self) -> str:
+        return hashlib.sha256(canonical([self.wording, self.samples, self.variant])).hexdigest()
+
+    @cached_property
+    def wording(self) -> str:
+        """What a model is asked, and may see."""
         view = (self.view.first, self.view.last, self.view.agent)
         return hashlib.sha256(canonical([schema(self.form), self.guide, self.text, view])).hexdigest()
 

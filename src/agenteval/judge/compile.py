@@ -7,7 +7,7 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import Any, NamedTuple
 
-from agenteval.domain.forms import Form, schema
+from agenteval.domain.forms import QUOTE_SCHEMA, Form, schema
 from agenteval.domain.json_value import as_text, canonical
 from agenteval.domain.ports import ChatRequest, Message
 from agenteval.domain.questions import View
@@ -113,7 +113,7 @@ def answer_schema(tasks: tuple[tuple[str, type[Form]], ...]) -> Mapping[str, Any
         "properties": {task: {"$ref": f"#/$defs/{names[form]}"} for task, form in tasks},
         "required": [task for task, _ in tasks],
         "additionalProperties": False,
-        "$defs": {name: schema(form) for form, name in names.items()},
+        "$defs": {**{name: schema(form) for form, name in names.items()}, "quote": QUOTE_SCHEMA},
     }
 
 

@@ -45,7 +45,7 @@ class MemoStep:
             if isinstance(ask, Question):
                 if ask.view not in seen:
                     seen[ask.view] = _shown(dialog, ask.view)
-                parts += [seen[ask.view], ask.samples]
+                parts = [identity, ask.wording, ask.samples, seen[ask.view]]
             keys[ask.key] = hashlib.sha256(canonical(parts)).hexdigest()
         return keys
 

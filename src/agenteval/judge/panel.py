@@ -2,7 +2,6 @@
 rest goes on, and what is left at the end needs a judge model."""
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias
 
@@ -60,12 +59,17 @@ class ByCode:
     negation stands before it) is not decided."""
 
     async def answer(self, dialog: Dialog, asks: Sequence[Ask]) -> Said:
-        answers: dict[str, Judged[Any] | Unscored] = {}
-        for ask in asks:
-            if isinstance(ask, Question) and ask.code is not None and (value := ask.code(dialog)) is not None:
-                with suppress(FormError):
-                    answers[ask.key] = Judged(verify_code(dialog, value), by="code")
-        return Said(answers)
+        decided = {ask.key: self._decide(dialog, ask) for ask in asks if isinstance(ask, Question) and ask.code}
+        return Said({key: answer for key, answer in decided.items() if answer is not None})
+
+    def _decide(self, dialog: Dialog, question: Question[Any]) -> Judged[Any] | Unscored | None:
+        try:
+            value = question.code(dialog) if question.code else None
+            return None if value is None else Judged(verify_code(dialog, value), by="code")
+        except FormError:
+            return None
+        except Exception as error:  # noqa: BLE001 - a plug-in's code is foreign
+            return Unscored(Cause.RULE_ERROR, f"{type(error).__name__}: {error}")
 
     async def learn(self, dialog: Dialog, asks: Sequence[Ask], answers: Answered) -> None:
         return None

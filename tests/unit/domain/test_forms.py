@@ -10,7 +10,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agenteval.domain.evidence import Match, Span, Speaker
-from agenteval.domain.forms import AgentQuote, Form, FormError, Reader, ToolQuote, UserQuote, dump, load, read, schema
+from agenteval.domain.forms import (
+    QUOTE_SCHEMA,
+    AgentQuote,
+    Form,
+    FormError,
+    Reader,
+    ToolQuote,
+    UserQuote,
+    dump,
+    load,
+    read,
+    schema,
+)
 
 
 class Colour(StrEnum):
@@ -53,7 +65,7 @@ def test_the_schema_is_strict_and_admits_the_form() -> None:
     assert found["required"] == list(found["properties"])
     assert found["additionalProperties"] is False
     assert found["properties"]["reason"] == {"type": "string", "description": "one sentence"}
-    assert jsonschema_rs.validator_for(found).is_valid(RAW)
+    assert jsonschema_rs.validator_for({**found, "$defs": {"quote": QUOTE_SCHEMA}}).is_valid(RAW)
 
 
 def test_reading_builds_the_form() -> None:

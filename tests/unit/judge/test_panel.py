@@ -85,6 +85,16 @@ async def test_what_code_cannot_quote_it_does_not_decide(text: str) -> None:
     assert (await Panel(ByCode()).answer(DIALOG, [question])).answers[question.key] == Unscored(Cause.NEEDS_JUDGE)
 
 
+async def test_code_that_breaks_fails_its_question_and_no_model_is_asked() -> None:
+    question = Question("colour", Seen, "colour", code=lambda dialog: [][len(dialog)])
+    async with scripted_judge({"colour": BLUE}) as judge:
+        said = await Panel(ByCode(), judge.judge).answer(DIALOG, [question])
+    answer = said.answers[question.key]
+    assert isinstance(answer, Unscored)
+    assert answer.cause is Cause.RULE_ERROR
+    assert judge.requests == []
+
+
 async def test_everything_gets_an_answer() -> None:
     asks: list[Ask] = [
         Question("a", Seen, "a"),

@@ -134,6 +134,7 @@ class TaskCompletion(EvalRule):
                 guide=guide,
                 samples=self.samples,
                 code=partial(slot_rules.by_code, slot, others=self._others(slot), uptake=self.uptake),
+                variant=repr((slot, self.uptake)),
             )
             for slot in self.required_slots
         }
@@ -149,6 +150,7 @@ class TaskCompletion(EvalRule):
                 guide=guide,
                 samples=self.samples,
                 code=partial(step_rules.by_code, step),
+                variant=repr(step),
             )
             for step in self.required_steps
             if not step.satisfied_by_slot
