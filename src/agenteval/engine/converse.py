@@ -56,7 +56,7 @@ async def converse(agent: Agent, case: Case, started: AttemptStarted, sink: Sink
                 break
             spent_s += (turn.latency_ms or 0.0) / 1000
     finally:
-        await _close(conversation)
+        await _close(conversation, _CLOSE_S if agent.sends else None)
     return Dialog(tuple(turns))
 
 
@@ -65,10 +65,10 @@ def _timeout_s(agent: Agent, spent_s: float) -> float:
     return agent.target.timeout_s if limit_s is None else max(0.0, min(agent.target.timeout_s, limit_s - spent_s))
 
 
-async def _close(conversation: Conversation) -> None:
+async def _close(conversation: Conversation, timeout_s: float | None) -> None:
     """Whatever goes wrong here comes after the last word and changes nothing."""
     try:
-        async with asyncio.timeout(_CLOSE_S):
+        async with asyncio.timeout(timeout_s):
             await conversation.close()
     except Exception:  # noqa: BLE001, S110
         pass

@@ -158,10 +158,10 @@ def _object_reader(kind: type) -> _Read:
     names = readers.keys()
 
     def read_object(raw: Mapping[str, Any]) -> Any:
-        values = {name: raw[name] for name in names if name in raw}
+        values = dict(raw) if raw.keys() <= names else {name: raw[name] for name in names & raw.keys()}
         for name, read in parts:
-            if name in values:
-                values[name] = read(values[name])
+            if (part := values.get(name)) is not None:
+                values[name] = read(part)
         return kind(**values)
 
     return read_object
