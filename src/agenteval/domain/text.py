@@ -223,6 +223,11 @@ def language(text: str) -> Literal["zh", "en"]:
     return "zh" if ideographs > 2 * words else "en"
 
 
+def name_form(text: str) -> str:
+    """The form in which ids and names are kept: without whitespace around it, composed (NFC). For short texts."""
+    return unicodedata.normalize("NFC", text.strip())
+
+
 def visible(text: str) -> str:
     r"""The text for terminals and reports: control, bidi and zero-width characters as `\uXXXX`, but tab and newline."""
     return _INVISIBLE.sub(lambda m: f"\\u{ord(m.group()):04x}", text)
