@@ -1,0 +1,153 @@
+"""Recorded dialogs as tables: one turn a row.
+
+Columns are found by their names, in English or Chinese (`COLUMNS`), whatever the case and the signs between words. Rows
+of one `dialog_id` are a dialog, in the order of `turn_index` if there is one. Without `dialog_id` each row is a dialog,
+or all rows are one if they have a `turn_index`.
+"""
+
+import csv
+import io
+import re
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any
+
+from agenteval.datasets.files import MAX_BYTES
+from agenteval.domain.errors import InputError
+from agenteval.domain.text import clean, fold
+
+# fmt: off
+COLUMNS: Mapping[str, Sequence[str]] = {
+    "input": ["input", "user_input", "user_message", "user", "question", "query", "prompt", "message",
+              "问题", "提问", "输入", "用户输入", "用户问题", "用户消息", "用户"],
+    "actual_output": ["actual_output", "output", "answer", "reply", "response", "assistant", "agent",
+                      "答案", "回答", "回复", "输出", "实际输出", "智能体回复", "智能体"],
+    "dialog_id": ["dialog_id", "conversation_id", "session_id", "case_id", "id",
+                  "对话id", "会话id", "用例id", "对话", "会话", "用例"],
+    "turn_index": ["turn_index", "turn", "轮次", "轮"],
+    "latency_ms": ["latency_ms", "延迟ms", "延迟毫秒"],
+    "tool_calls": ["tool_calls", "工具调用"],
+    "status": ["status", "状态"],
+    "error": ["error", "错误"],
+}
+# fmt: on
+_REQUIRED = ("input", "actual_output")
+_DELIMITERS = ",;\t"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """`number` counts from 1, the header's; `cells` by the names of `COLUMNS`."""
+
+    number: int
+    cells: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """`columns`: by the names of `COLUMNS`, the header as it is written. `notes`: what is not used."""
+
+    rows: tuple[Row, ...]
+    columns: Mapping[str, str]
+    notes: tuple[str, ...]
+    problems: tuple[InputError, ...]
+    """Rows that do not fit the header."""
+
+
+def read(text: str, name: str) -> Table:
+    """Raises InputError when the header does not tell the columns, or a quote is never closed."""
+    csv.field_size_limit(MAX_BYTES)  # of the whole process; the default is 131,072
+    (_, header), *rows = _records(text, _delimiter(text), name) or [(1, [])]
+    columns, notes = _columns(header, name)
+    names = {index: column for column, index in columns.items()}
+    fitting, problems = [], []
+    for number, cells in rows:
+        if len(cells) != len(header):
+            problems.append(
+                InputError(f"has {len(cells)} cells, the header has {len(header)}", where=f"{name}: row {number}")
+            )
+            continue
+        fitting.append(Row(number, {names[i]: clean(cell) for i, cell in enumerate(cells) if i in names}))
+    return Table(tuple(fitting), {column: header[i].strip() for column, i in columns.items()}, notes, tuple(problems))
+
+
+def _delimiter(text: str) -> str:
+    """The one that makes most columns known, then most columns."""
+
+    def columns(delimiter: str) -> tuple[int, int]:
+        try:
+            header: list[str] = next(filter(None, _reader(text, delimiter)), [])
+        except csv.Error:
+            return 0, 0
+        return sum(_meaning(title) is not None for title in header), len(header)
+
+    return max(_DELIMITERS, key=columns)
+
+
+def _records(text: str, delimiter: str, name: str) -> list[tuple[int, list[str]]]:
+    """The records that are not empty, each with its number from 1."""
+    records: list[tuple[int, list[str]]] = []
+    number = 0
+    reader = _reader(text, delimiter)
+    try:
+        for number, cells in enumerate(reader, 1):
+            if any(cell.strip() for cell in cells):
+                records.append((number, cells))
+    except csv.Error as error:
+        raise InputError(
+            f"is no CSV: {error}",
+            where=f"{name}: row {number + 1} (line {reader.line_num})",
+            fix="a text with a quote, a line break or the delimiter stands in quotes, quotes in it are doubled",
+        ) from error
+    return records
+
+
+def _reader(text: str, delimiter: str) -> Any:
+    return csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+
+
+def _columns(header: Sequence[str], name: str) -> tuple[dict[str, int], tuple[str, ...]]:
+    """Where each column stands, and what is not used."""
+    found: dict[str, list[int]] = defaultdict(list)
+    notes = []
+    for index, title in enumerate(header):
+        if meaning := _meaning(title):
+            found[meaning].append(index)
+        elif title.strip():
+            near = get_close_matches(title.strip().lower(), COLUMNS, n=1)
+            advice = f" (did you mean {near[0]!r}?)" if near else ""
+            notes.append(f"{name}: column {title.strip()!r} is not used{advice}")
+    problems = [
+        InputError(
+            f"there is no column {column}",
+            where=f"{name}: row 1",
+            fix=f"it may be called {', '.join(COLUMNS[column])}; there is {', '.join(map(repr, header)) or 'nothing'}",
+        )
+        for column in _REQUIRED
+        if column not in found
+    ]
+    problems += [
+        InputError(
+            f"the columns {' and '.join(repr(header[i].strip()) for i in places)} both mean {column}",
+            where=f"{name}: row 1",
+            fix="rename one",
+        )
+        for column, places in found.items()
+        if len(places) > 1
+    ]
+    if problems:
+        raise InputError.all(problems)
+    return {column: places[0] for column, places in found.items()}, tuple(notes)
+
+
+def _meaning(title: str) -> str | None:
+    return _MEANINGS.get(_key(title))
+
+
+def _key(title: str) -> str:
+    return re.sub(r"[\W_]+", "", fold(title))
+
+
+_MEANINGS = {_key(title): column for column, titles in COLUMNS.items() for title in titles}
