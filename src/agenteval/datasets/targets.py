@@ -1,0 +1,178 @@
+"""Target files, YAML or JSON, and the short forms of the command line: which agent is evaluated, and how to reach it.
+
+    name: booking agent                         http://localhost:8000/chat     the http channel with its defaults
+    channel: http                               python:my_agent.py:reply       a Python function
+    params:                                     command:./agent.sh             a program
+      url: http://localhost:8000/chat           replay:dialogs.jsonl           recorded dialogs, by case id
+      headers: {Authorization: "Bearer ${TOKEN}"}
+
+`${NAME}` in a text of `params` is the environment variable NAME, which is a secret from then on; `$${NAME}` is the text
+`${NAME}`.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from agenteval.datasets import dialogs, files, json_text, schemas, yaml_text
+from agenteval.datasets.document import Document, below, reported
+from agenteval.datasets.fields import Id, Strict, Text
+from agenteval.domain.errors import InputError
+from agenteval.domain.json_value import Json
+from agenteval.domain.target import Target
+from agenteval.net.redact import Redactor
+
+Check = Callable[[Target], object]
+"""`channels.build.factory`: raises InputError with JSON pointers when the channel cannot be built."""
+Variable = Callable[[str], str | None]
+"""An environment variable, None when it is not set."""
+
+_SHORT = {"http": "url", "https": "url", "python": "callable", "command": "command", "replay": "dialogs"}
+_VARIABLE = re.compile(r"(?P<literal>\$)?\$\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)\}")
+
+
+def load(given: str, check: Check, variable: Variable) -> Target:
+    """The target of a file or a short form. Raises InputError with every problem."""
+    return _read(*_document(given), check, variable)
+
+
+def loads(text: str, name: str, check: Check, variable: Variable) -> Target:
+    """The target of a file's text: JSON when `name` ends in .json, else YAML. Its own name is by default the file's."""
+    return _read(*_parsed(text, name), check, variable)
+
+
+def source(given: str) -> dict[str, Any]:
+    """The target as it was written: environment variables are names here, and no secrets. `reload` reads it."""
+    document, default_name = _document(given)
+    value = document.value if isinstance(document.value, Mapping) else {}
+    return {**value, "name": value.get("name") or default_name}
+
+
+def reload(source: Json, check: Check, variable: Variable) -> Target:
+    """The target of a `source` that was kept. Raises InputError when it cannot be used any more."""
+    return _read(Document("target", source, dict), "", check, variable)
+
+
+def schema(channels: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """The JSON Schema (draft 2020-12) of target files; `channels`: the schema of each channel's parameters."""
+    whole = schemas.of(_Target, "AgentEval target", [_EXAMPLE])
+    schemas.choose(whole, whole, "channel", {name: _as_in_files(name, params) for name, params in channels.items()})
+    return whole
+
+
+_EXAMPLE = {
+    "name": "booking agent",
+    "channel": "http",
+    "params": {"url": "http://localhost:8000/chat", "headers": {"Authorization": "Bearer ${AGENT_TOKEN}"}},
+    "timeout_s": 30,
+}
+
+
+_DEFAULTS: dict[str, Any] = {f.name: f.default for f in fields(Target)}
+
+
+class _Target(Strict):
+    """The agent under evaluation, and how it is talked to."""
+
+    name: Id | None = None
+    """Default: the file's name."""
+    channel: Text
+    params: dict[str, Any] = Field(default_factory=dict)
+    """Parameters of the channel. ${NAME} stands for an environment variable."""
+    timeout_s: Annotated[float, Field(gt=0)] = _DEFAULTS["timeout_s"]
+    """For one message, seconds."""
+    max_concurrency: Annotated[int, Field(ge=1)] = _DEFAULTS["max_concurrency"]
+    """Messages on their way at one time."""
+    messages_per_minute: Annotated[float, Field(gt=0)] | None = None
+    """Default: no limit."""
+    retries: Annotated[int, Field(ge=0)] = _DEFAULTS["retries"]
+    """For what was not delivered."""
+
+
+def _document(given: str) -> tuple[Document, str]:
+    """What is given, and the name of a target that has none."""
+    kind, colon, rest = given.partition(":")
+    if colon and kind in _SHORT and rest:
+        is_url = kind in {"http", "https"}
+        value: Json = {
+            "name": given.partition("?")[0] if is_url else given,
+            "channel": "http" if is_url else kind,
+            "params": {_SHORT[kind]: given if is_url else rest},
+        }
+        return Document(given, value, dict).cleaned(), ""
+    try:
+        data = files.read(Path(given))
+    except InputError as error:
+        forms = "a target is a file, http(s)://..., python:..., command:... or replay:..."
+        raise InputError(error.message, where=given, fix=forms) from error
+    return _parsed(files.decode(data, given), given)
+
+
+def _parsed(text: str, name: str) -> tuple[Document, str]:
+    path = Path(name)
+    parse = json_text.parse if path.suffix.lower() == ".json" else yaml_text.parse
+    return parse(text, name), path.stem
+
+
+def _read(document: Document, default_name: str, check: Check, variable: Variable) -> Target:
+    problems: list[InputError] = []
+    found = document.check(_Target, document.value, "", problems)
+    if found is None:
+        raise reported(problems)
+    filling = _Filling(document, variable)
+    params = filling.filled(found.params, "/params")
+    if filling.problems:
+        raise reported(filling.problems)
+    if found.channel == "replay" and isinstance(file := params.get("dialogs"), str):
+        params = {**params, "dialogs": dialogs.load(Path(file)).by_id}
+    secrets = frozenset(filling.values)
+    target = Target(**{**dict(found), "name": found.name or default_name, "params": params}, secrets=secrets)
+    try:
+        check(target)
+    except InputError as error:
+        hide = Redactor(secrets)
+        raise reported(
+            [document.problem(p.where, hide(p.message), p.fix) for p in error.problems or [error]]
+        ) from None  # the cause shows the secrets
+    return target
+
+
+@dataclass
+class _Filling:
+    """Fills environment variables into texts; `values` are those that were used."""
+
+    document: Document
+    variable: Variable
+    values: set[str] = field(default_factory=set)
+    problems: list[InputError] = field(default_factory=list)
+
+    def filled(self, value: Any, pointer: str) -> Any:
+        if isinstance(value, str):
+            return _VARIABLE.sub(lambda match: self._value(match, pointer), value)
+        if isinstance(value, Mapping):
+            return {key: self.filled(member, below(pointer, key)) for key, member in value.items()}
+        if isinstance(value, list):
+            return [self.filled(member, below(pointer, i)) for i, member in enumerate(value)]
+        return value
+
+    def _value(self, match: re.Match[str], pointer: str) -> str:
+        if match["literal"]:
+            return match[0][1:]
+        value = self.variable(match["name"])
+        if not value:
+            message = f"the environment variable {match['name']} is not set"
+            self.problems.append(self.document.problem(pointer, message, f"$${{{match['name']}}} is the text itself"))
+            return ""
+        self.values.add(value)
+        return value
+
+
+def _as_in_files(channel: str, params: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A file names the file of the recorded dialogs, which the channel is handed loaded."""
+    if channel != "replay":
+        return params
+    return {**params, "properties": {**params["properties"], "dialogs": {"type": "string", "title": "File"}}}

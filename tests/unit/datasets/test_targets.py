@@ -1,0 +1,189 @@
+"""Target files and short forms: what is filled in from the environment, and every fault with its place."""
+
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import jsonschema_rs
+import orjson
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agenteval.channels import CHANNELS
+from agenteval.channels.build import factory, parameters_schema
+from agenteval.datasets import targets
+from agenteval.domain.errors import InputError
+from agenteval.domain.target import Target
+from agenteval.domain.transcript import Dialog
+from tests.fakes.dialogs import dialog
+
+ENVIRONMENT = {"TOKEN": "s3cret-token", "HOST": "ftp://hidden", "EMPTY": ""}
+
+
+def load(given: str) -> Target:
+    return targets.load(given, factory, ENVIRONMENT.get)
+
+
+def loads(text: str, name: str = "my agent.yaml") -> Target:
+    return targets.loads(text, name, factory, ENVIRONMENT.get)
+
+
+def problems(text: str) -> list[str]:
+    with pytest.raises(InputError) as error:
+        loads(text, "f")
+    return str(error.value).splitlines()
+
+
+def test_a_target_file_with_everything() -> None:
+    target = loads(
+        """name: 预约助手
+channel: http
+params:
+  url: http://localhost:8000/chat
+  headers: {Authorization: "Bearer ${TOKEN}"}
+  request: {text: "{message}", temperature: 0.70}
+timeout_s: 5
+max_concurrency: 2
+messages_per_minute: 90.5
+retries: 0
+"""
+    )
+    assert target == Target(
+        name="预约助手",
+        channel="http",
+        params={
+            "url": "http://localhost:8000/chat",
+            "headers": {"Authorization": "Bearer s3cret-token"},
+            "request": {"text": "{message}", "temperature": 0.7},
+        },
+        timeout_s=5,
+        max_concurrency=2,
+        messages_per_minute=90.5,
+        retries=0,
+        secrets=frozenset({"s3cret-token"}),
+    )
+
+
+def test_what_is_left_out_is_as_by_default_and_the_name_is_the_files() -> None:
+    text = '{"channel": "python", "params": {"callable": "agent.py:reply"}}'
+    assert loads(text, "folder/my agent.json") == Target("my agent", "python", {"callable": "agent.py:reply"})
+
+
+def test_variables_are_filled_in_anywhere_and_two_dollars_are_the_text_itself() -> None:
+    target = loads("channel: command\nparams: {command: [./a, 'x${TOKEN}y${TOKEN}', '$${TOKEN} ${ TOKEN} $TOKEN']}")
+    assert target.params == {"command": ["./a", "xs3cret-tokenys3cret-token", "${TOKEN} ${ TOKEN} $TOKEN"]}
+
+
+@pytest.mark.parametrize("given", ["https://agent.example", "file"])
+def test_a_source_holds_no_secret_and_can_be_read_again(given: str, tmp_path: Path) -> None:
+    if given == "file":
+        path = tmp_path / "my agent.yaml"
+        path.write_text("channel: http\nparams: {url: http://a, headers: {K: '${TOKEN}'}}", encoding="utf-8")
+        given = str(path)
+    kept = orjson.dumps(targets.source(given))
+    assert b"s3cret" not in kept
+    assert targets.reload(orjson.loads(kept), factory, ENVIRONMENT.get) == load(given)
+
+
+@pytest.mark.parametrize(
+    ("given", "name", "channel", "params"),
+    [
+        ("http://localhost:1/chat?k=v", "http://localhost:1/chat", "http", {"url": "http://localhost:1/chat?k=v"}),
+        ("https://agent.example", "https://agent.example", "http", {"url": "https://agent.example"}),
+        ("python:my.agent:reply", "python:my.agent:reply", "python", {"callable": "my.agent:reply"}),
+        ("command:./agent.sh --fast", "command:./agent.sh --fast", "command", {"command": "./agent.sh --fast"}),
+    ],
+)
+def test_short_forms(given: str, name: str, channel: str, params: dict[str, Any]) -> None:
+    assert load(given) == Target(name, channel, params)
+
+
+@pytest.mark.parametrize("short", [True, False])
+def test_recorded_dialogs_are_replayed_by_case_id(short: bool, tmp_path: Path) -> None:
+    recorded = tmp_path / "dialogs.jsonl"
+    recorded.write_text('{"id": "case-001", "turns": [{"input": "a", "actual_output": "b"}]}', encoding="utf-8")
+    text = f"channel: replay\nparams: {{dialogs: {recorded}}}"
+    dialogs: dict[str, Dialog] = (load(f"replay:{recorded}") if short else loads(text)).params["dialogs"]
+    assert dialogs == {"case-001": dialog(("a", "b"))}
+
+
+def test_every_problem_is_reported_with_its_place() -> None:
+    assert problems("channel: http\ntimeout: 5\nretries: -1\nmax_concurrency: 1.5\ntimeout_s: .inf") == [
+        "f: /timeout_s (line 5): must be a valid number, unable to parse string as a number",
+        "f: /max_concurrency (line 4): must be a valid integer, got a number with a fractional part",
+        "f: /retries (line 3): must be greater than or equal to 0",
+        "f: /timeout (line 2): there is no such field (did you mean 'timeout_s'?)",
+    ]
+    assert problems("channel: htp") == ["f: /channel (line 1): unknown channel 'htp' (did you mean 'http'?)"]
+    assert problems("channel: http\nparams:\n  url: http://a\n  metod: PUT\n  poll: {url: 'http://b'}")[1:] == [
+        "f: /params/poll/done_path (line 5): this parameter is required",
+        "f: /params/metod (line 4): unknown parameter",
+    ]
+
+
+def test_every_variable_that_is_not_set_is_named() -> None:
+    found = problems("channel: http\nparams:\n  url: ${NOWHERE}\n  headers:\n    - a ${EMPTY}\n")
+    assert found == [
+        "f: /params/url (line 3): the environment variable NOWHERE is not set ($${NOWHERE} is the text itself)",
+        "f: /params/headers/0 (line 5): the environment variable EMPTY is not set ($${EMPTY} is the text itself)",
+    ]
+
+
+def test_no_message_shows_what_came_from_the_environment() -> None:
+    (found,) = problems("channel: http\nparams: {url: '${HOST}/x'}")
+    assert found.startswith("f: /params/url (line 2): cannot use the URL")
+    assert "hidden" not in found
+
+
+@pytest.mark.parametrize("given", ["nowhere", "ftp://a.b", "python:", "\0", "replay:nowhere.jsonl", "http://"])
+def test_what_is_no_target_is_told_the_forms(given: str) -> None:
+    with pytest.raises(InputError):
+        load(given)
+
+
+@pytest.fixture(scope="module")
+def schema() -> dict[str, Any]:
+    return targets.schema({channel.name: parameters_schema(channel) for channel in CHANNELS.all()})
+
+
+@pytest.mark.parametrize(
+    ("target", "valid"),
+    [
+        ({"channel": "http", "params": {"url": "http://a"}, "timeout_s": 1}, True),
+        ({"channel": "http", "params": {"url": "http://a", "poll": {"url": "http://a"}}}, False),
+        ({"channel": "http", "params": {"uri": "http://a"}}, False),
+        ({"channel": "replay", "params": {"dialogs": "a.jsonl"}}, True),
+        ({"channel": "http"}, False),
+        ({"channel": "other", "params": {}}, False),
+    ],
+)
+def test_the_schema_knows_the_parameters_of_each_channel(schema: dict[str, Any], target: object, valid: bool) -> None:
+    jsonschema_rs.meta.validate(schema)
+    assert jsonschema_rs.is_valid(schema, target) is valid
+
+
+def test_the_example_of_the_schema_loads(schema: dict[str, Any]) -> None:
+    (example,) = schema["examples"]
+    assert jsonschema_rs.is_valid(schema, example)
+    text = orjson.dumps(example).decode()
+    assert targets.loads(text, "f.json", factory, {"AGENT_TOKEN": "t"}.get).params["headers"] == {
+        "Authorization": "Bearer t"
+    }
+
+
+@given(
+    data=st.binary(max_size=60)
+    | st.lists(
+        st.sampled_from(
+            ["channel: ", "http", "\n", "params: ", "{", "}", "url: ", "${TOKEN}", "${", "1", ":", "http://a", ","]
+        ),
+        max_size=12,
+    ).map(lambda pieces: "".join(pieces).encode())
+)
+@settings(max_examples=300)
+def test_any_file_is_a_target_or_an_input_error(data: bytes, tmp_path_factory: pytest.TempPathFactory) -> None:
+    path = tmp_path_factory.getbasetemp() / "any.yaml"
+    path.write_bytes(data)
+    with suppress(InputError):
+        load(str(path))
