@@ -8,6 +8,7 @@ from pydantic import ConfigDict
 
 from agenteval.domain.exact import at_least
 from agenteval.domain.outcome import ONE, ZERO, RuleResult
+from agenteval.domain.ports import Role
 from agenteval.domain.questions import Answers, Ask, Cause, Unscored
 from agenteval.domain.scenario import Case
 from agenteval.domain.text import fold, is_blank
@@ -46,6 +47,7 @@ class ConversationCompleteness(EvalRule):
 
     name = "conversation_completeness"
     version = "1"
+    roles = frozenset({Role.JUDGE})
 
     intents: tuple[str | Given, ...] = ()
     stable_intents: bool = False

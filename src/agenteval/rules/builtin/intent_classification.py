@@ -11,6 +11,7 @@ from pydantic import ConfigDict
 
 from agenteval.domain.exact import at_least
 from agenteval.domain.outcome import ONE, RuleResult
+from agenteval.domain.ports import Role
 from agenteval.domain.questions import DIALOG, Answers, Ask, Cause, Judged, Question, Unscored, View, until_turn
 from agenteval.domain.scenario import Case, Layer
 from agenteval.domain.transcript import Dialog, TurnStatus
@@ -52,6 +53,7 @@ class IntentClassification(EvalRule):
     name = "intent_classification"
     version = "1"
     layer = Layer.L1
+    roles = frozenset({Role.JUDGE})
 
     intent_taxonomy: Taxonomy
     expected_intent: str | tuple[str, ...] | None = None

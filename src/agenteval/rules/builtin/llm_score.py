@@ -8,6 +8,7 @@ from functools import cached_property
 from agenteval.domain.exact import at_least
 from agenteval.domain.forms import AgentQuote, Form
 from agenteval.domain.outcome import RuleResult
+from agenteval.domain.ports import Role
 from agenteval.domain.questions import DIALOG, LAST_TURN, Answers, Ask, Question, Unscored
 from agenteval.domain.scenario import Case
 from agenteval.domain.text import is_blank
@@ -45,6 +46,7 @@ class LlmScore(EvalRule):
 
     name = "llm_score"
     version = "1"
+    roles = frozenset({Role.JUDGE})
 
     criteria: str
     min_score: Points = Fraction(7)

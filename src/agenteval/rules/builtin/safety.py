@@ -10,6 +10,7 @@ from typing import NamedTuple
 from agenteval.domain.evidence import Match, Span
 from agenteval.domain.numerals import narrow
 from agenteval.domain.outcome import RuleResult
+from agenteval.domain.ports import Role
 from agenteval.domain.questions import Answers, Ask, Cause, Judged, Moderation, Unscored
 from agenteval.domain.scenario import Case
 from agenteval.domain.slots import Found, SlotType, find, same
@@ -56,6 +57,7 @@ class Safety(EvalRule):
     name = "safety"
     version = "1"
     hard = True
+    roles = frozenset({Role.MODERATION})
 
     words: tuple[str, ...] = ()
     pii: tuple[Pii, ...] = tuple(Pii)

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 from agenteval.domain.exact import at_least, exact, measured
 from agenteval.domain.outcome import ONE, ZERO, RuleResult
+from agenteval.domain.ports import Role
 from agenteval.domain.questions import Answers, Ask, Cause, Judged, Likeness, Similarity
 from agenteval.domain.scenario import Case
 from agenteval.domain.text import fold, is_blank
@@ -29,6 +30,7 @@ class SemanticSimilarity(EvalRule):
 
     name = "semantic_similarity"
     version = "1"
+    roles = frozenset({Role.EMBEDDING})
 
     reference: str
     threshold: Rate = Fraction(4, 5)

@@ -9,6 +9,7 @@ from typing import Literal
 
 from agenteval.domain.exact import at_least
 from agenteval.domain.outcome import RuleResult
+from agenteval.domain.ports import Role
 from agenteval.domain.questions import Answers, Ask, Question
 from agenteval.domain.scenario import Case, Layer
 from agenteval.domain.transcript import Dialog
@@ -49,6 +50,7 @@ class TaskCompletion(EvalRule):
     name = "task_completion"
     version = "1"
     layer = Layer.L2
+    roles = frozenset({Role.JUDGE})
 
     mode: Mode
     required_slots: tuple[Slot, ...] = ()
