@@ -9,7 +9,8 @@ from typing import Any, TypeAlias
 
 from agenteval.domain.json_value import Json, canonical
 from agenteval.domain.outcome import ResultStatus, RuleResult
-from agenteval.domain.questions import Answers, Ask, Cause, Judged, Question, Unscored
+from agenteval.domain.ports import Role
+from agenteval.domain.questions import Answers, Ask, Cause, Judged, Moderation, Question, Similarity, Unscored
 from agenteval.domain.scenario import Case
 from agenteval.domain.transcript import Dialog, ToolCall, Turn, TurnStatus
 from agenteval.rules import EvalRule
@@ -30,6 +31,7 @@ async def violations(rule: EvalRule, dialog: Dialog, answer: Answerer) -> list[s
     first, again = ([ask.key for ask in rule.ask(case, dialog, Answers())] for _ in range(2))
     if first != again:
         broken.append("ask does not give the same questions twice")
+    broken += [f"a question for a model that `roles` does not name: {ask}" for ask in asked if _undeclared(rule, ask)]
     broken += _faults(await _evaluate(rule, case, dialog, known), dialog)
 
     failing = Answers({key: _failed(answer) for key, answer in known})
@@ -65,6 +67,11 @@ async def _ask_all(rule: EvalRule, case: Case, dialog: Dialog, answer: Answerer)
 async def _evaluate(rule: EvalRule, case: Case, dialog: Dialog, answers: Answers) -> RuleResult:
     result = rule.evaluate(case, dialog, answers)
     return await result if isawaitable(result) else result
+
+
+def _undeclared(rule: EvalRule, ask: Ask) -> bool:
+    needed = {Question: Role.JUDGE, Similarity: Role.EMBEDDING, Moderation: Role.MODERATION}.get(type(ask))
+    return needed is not None and needed not in rule.roles
 
 
 def _failed(answer: Answer) -> Answer:

@@ -9,6 +9,7 @@ from importlib.resources import files
 
 from agenteval.domain.forms import AgentQuote, Form
 from agenteval.domain.outcome import RuleResult
+from agenteval.domain.ports import Role
 from agenteval.domain.questions import Answers, Ask, Question, Unscored
 from agenteval.domain.scenario import Case
 from agenteval.domain.text import is_blank, is_negated
@@ -51,6 +52,7 @@ class Apology(EvalRule):
 
     name = "apology"
     version = "1"
+    roles = frozenset({Role.JUDGE})
 
     words: tuple[str, ...] = ()
 
