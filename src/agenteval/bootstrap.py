@@ -11,6 +11,7 @@ from agenteval.models.roles import build
 from agenteval.net.clock import SystemClock
 from agenteval.net.guard import Guard
 from agenteval.net.session import Sessions
+from agenteval.services.evaluations import Evaluations
 from agenteval.services.judging import Judging
 from agenteval.services.runs import Runs
 from agenteval.settings import Settings
@@ -29,6 +30,7 @@ class App:
     store: Store
     judging: Judging
     runs: Runs
+    evaluations: Evaluations
 
 
 @asynccontextmanager
@@ -46,7 +48,8 @@ async def app(settings: Settings) -> AsyncIterator[App]:
                 concurrency=settings.judge.max_concurrency if settings.judge else JUDGED_BY_CODE,
             )
             try:
-                yield App(settings, clock, store, judging, Runs(store, clock, guard, judging, new_id))
+                runs = Runs(store, clock, guard, judging, new_id)
+                yield App(settings, clock, store, judging, runs, Evaluations(store, clock, judging))
             finally:
                 await models.close()
     finally:

@@ -1,8 +1,10 @@
 """Runs: planned from scenarios and a target, worked off, resumed, summarised."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from functools import partial
+from typing import TypeVar
 
 from agenteval import __version__
 from agenteval.channels.build import factory
@@ -30,6 +32,8 @@ from agenteval.storage.lock import working_on
 from agenteval.storage.memo import StoredMemo
 from agenteval.storage.store import Store
 from agenteval.storage.writer import Writer
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +114,10 @@ class Runs:
         channel = channels.create(target, self._guard)
         progress = Progress(await runs.left(self._store, run), changed=changed)
         try:
-            await self.check(run, channel)
+            # As work, so that a server that never answers does not hold up `stop`.
+            await drain(_only(channel), partial(self.check, run), workers=1, stop=stop)
+            if stop.is_set():
+                return
             async with Writer(self._store) as sink:
                 agent = Agent(
                     channel,
@@ -179,6 +186,10 @@ class Evaluator:
 _KEPT_RULES = 1_000
 
 
+async def _only(item: T) -> AsyncIterator[T]:
+    yield item
+
+
 def _chosen(plan: Plan) -> list[RunCase]:
     """The cases of a run, with all that they inherit. An id that two scenarios share is qualified by the scenario."""
     pairs = [(scenario, case) for scenario in plan.scenarios for case in scenario.cases]
@@ -187,9 +198,18 @@ def _chosen(plan: Plan) -> list[RunCase]:
     if plan.sample is not None:
         pairs = [pairs[i] for i in sample([f"{s.name}/{c.id}" for s, c in pairs], plan.sample, plan.seed)]
     return [
-        RunCase(n, scenario.name, replace(case, policy=case.policy.over(scenario.policy).over(plan.policy)))
+        RunCase(n, scenario.name, replace(case, policy=_merged(scenario, case, plan)))
         for n, (scenario, case) in enumerate(pairs)
     ]
+
+
+def _merged(scenario: Scenario, case: Case, plan: Plan) -> Policy:
+    policy = case.policy.over(scenario.policy).over(plan.policy)
+    try:
+        EffectivePolicy.of(policy)
+    except ValueError as error:
+        raise InputError(str(error), where=f"{scenario.name}/{case.id}", fix="given to the run and here") from error
+    return policy
 
 
 def _policy_json(policy: EffectivePolicy) -> dict[str, Json]:
