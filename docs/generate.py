@@ -2,18 +2,17 @@
 
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from fractions import Fraction
 from inspect import cleandoc
 from pathlib import Path
 from typing import Any
 
-import orjson
-
 import agenteval.domain.errors
+from agenteval import cli
+from agenteval.cli.parameters import parameters
 from agenteval.domain.errors import AgentEvalError
 from agenteval.domain.questions import Cause
+from agenteval.plugins import parameters_schema
 from agenteval.rules import RULES
-from agenteval.rules.build import parameters_schema
 
 REFERENCE = Path(__file__).parent / "reference"
 
@@ -76,50 +75,57 @@ def rules() -> Iterator[str]:
         yield f"## {rule.name}\n"
         yield cleandoc(rule.__doc__ or "") + "\n"
         yield f"Version {rule.version}; layer: {rule.layer or 'none'}; hard: {'yes' if rule.hard else 'no'}.\n"
-        yield from parameters(parameters_schema(rule))
+        yield from parameter_rows(parameters_schema(rule))
 
 
-def parameters(schema: Mapping[str, Any]) -> Iterator[str]:
-    required = schema.get("required", ())
+def parameter_rows(schema: Mapping[str, Any]) -> Iterator[str]:
     yield "| parameter | type | default |"
     yield "|---|---|---|"
-    for name, prop in schema.get("properties", {}).items():
-        default = "required" if name in required else f"`{default_text(prop)}`"
-        yield f"| `{name}` | {cell(type_name(prop))} | {cell(default)} |"
+    for name, type_, default in parameters(schema):
+        shown = default if default == "required" else f"`{default}`"
+        yield f"| `{name}` | {cell(type_)} | {cell(shown)} |"
     yield ""
 
 
-def default_text(prop: Mapping[str, Any]) -> str:
-    default = prop.get("default")
-    if prop.get("type") == "number" and isinstance(default, str):  # pydantic writes a fraction's default as "4/5"
-        default = float(Fraction(default))
-    return orjson.dumps(default).decode()
+def commands() -> Iterator[str]:
+    yield "# Command line\n"
+    yield "What `agenteval --help` and `agenteval COMMAND --help` say.\n"
+    yield "| exit code | meaning |"
+    yield "|---|---|"
+    yield from (f"| {code} | {meaning} |" for code, meaning in EXIT_CODES.items())
+    yield ""
+    yield from help_of(cli.group(), None)
+    for name in cli.COMMANDS:
+        yield f"## agenteval {name}\n"
+        yield from help_of(cli.load(name), name)
 
 
-def type_name(prop: Mapping[str, Any]) -> str:
-    """A JSON Schema in a few words."""
-    if "$ref" in prop:
-        return str(prop["$ref"]).rpartition("/")[2]
-    if "enum" in prop or "const" in prop:
-        return " | ".join(f"`{choice}`" for choice in prop.get("enum", [prop.get("const")]))
-    if "anyOf" in prop:
-        return " | ".join(type_name(option) for option in prop["anyOf"])
-    if prop.get("type") == "array":
-        return f"list of {type_name(prop.get('items', {}))}"
-    if isinstance(prop.get("additionalProperties"), dict):
-        return f"mapping to {type_name(prop['additionalProperties'])}"
-    bounds = [f"{sign} {prop[key]}" for key, sign in BOUNDS.items() if key in prop]
-    return " ".join([str(prop.get("type", "anything")), *bounds])
+def help_of(command: Any, name: str | None) -> Iterator[str]:
+    context = command.make_context(f"agenteval {name}" if name else "agenteval", [], resilient_parsing=True)
+    context.terminal_width = HELP_COLUMNS
+    yield f"```text\n{command.get_help(context).rstrip()}\n```\n"
 
 
-BOUNDS = {"minimum": ">=", "exclusiveMinimum": ">", "maximum": "<=", "exclusiveMaximum": "<"}
+HELP_COLUMNS = 100
+
+EXIT_CODES = {
+    0: "Done, whatever the scores.",
+    2: "The input or the configuration is bad; nothing was begun.",
+    3: "A run or a judgement could not be completed.",
+    130: "Stopped by Ctrl-C.",
+}
 
 
 def cell(text: str) -> str:
     return " ".join(text.split()).replace("|", "\\|")
 
 
-PAGES: Mapping[str, Callable[[], Iterator[str]]] = {"errors.md": errors, "causes.md": causes, "rules.md": rules}
+PAGES: Mapping[str, Callable[[], Iterator[str]]] = {
+    "errors.md": errors,
+    "causes.md": causes,
+    "rules.md": rules,
+    "cli.md": commands,
+}
 
 
 def main(*, check: bool) -> str | None:

@@ -8,13 +8,18 @@ error.
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
+from fractions import Fraction
 from functools import cached_property
 from importlib.metadata import EntryPoint, entry_points
-from typing import Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
-from agenteval.domain.errors import ConfigError
+from pydantic import TypeAdapter, ValidationError
+from pydantic.json_schema import GenerateJsonSchema
+
+from agenteval.domain.caching import per_class
+from agenteval.domain.errors import ConfigError, InputError
 
 T = TypeVar("T")
 C = TypeVar("C", bound=type)
@@ -86,6 +91,18 @@ class Registry(Generic[T]):
             self._loaded[name] = self._load(name)
         return self._loaded[name]
 
+    def build(self, name: str, params: Mapping[str, Any], *, name_at: str, params_at: str) -> T:
+        """The plug-in `name` with these parameters. Raises InputError for an unknown name, at the JSON pointer
+        `name_at`, and for each bad parameter, by its pointer below `params_at`; no input value stands in it."""
+        try:
+            cls = self.get(name)
+        except ConfigError as error:
+            raise InputError(error.message, where=name_at, fix=error.fix) from error
+        try:
+            return _adapter(cls).validate_python(params)
+        except ValidationError as error:
+            raise InputError.all([_problem(fault, params_at) for fault in error.errors()]) from None
+
     def all(self) -> list[type[T]]:
         """Every plug-in that works."""
         usable = []
@@ -131,3 +148,29 @@ class Registry(Generic[T]):
         if self._broken:
             advice += f"; broken plug-ins: {'; '.join(map(str, self._broken.values()))}"
         return advice
+
+
+def parameters_schema(plugin: type[object]) -> dict[str, Any]:
+    """The JSON Schema of a plug-in's parameters, for validation, reference pages and editor forms."""
+    return _adapter(plugin).json_schema(schema_generator=_Schema)
+
+
+class _Schema(GenerateJsonSchema):
+    def encode_default(self, dft: Any) -> Any:
+        """Exact numbers are numbers to a reader of the schema."""
+        return super().encode_default(float(dft) if isinstance(dft, Fraction) else dft)
+
+
+@per_class
+def _adapter(plugin: type[T]) -> TypeAdapter[T]:
+    return TypeAdapter(plugin)
+
+
+def _problem(fault: Mapping[str, Any], where: str) -> InputError:
+    message = str(fault["msg"]).removeprefix("Value error, ")
+    place = "".join(f"/{part}" for part in fault["loc"])
+    if fault["type"] == "unexpected_keyword_argument":
+        message = "unknown parameter"
+    elif fault["type"] in {"missing", "missing_argument"}:
+        message = "this parameter is required"
+    return InputError(message, where=f"{where}{place}")

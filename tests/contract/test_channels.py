@@ -14,7 +14,7 @@ import pytest
 from aiohttp import web
 
 from agenteval.channels import CHANNELS
-from agenteval.channels.build import factory, parameters_schema
+from agenteval.channels.build import factory
 from agenteval.channels.exchange import exchange
 from agenteval.domain.ports import Channel
 from agenteval.domain.target import Target
@@ -22,6 +22,7 @@ from agenteval.domain.text import clean
 from agenteval.domain.transcript import Dialog, ToolCall, Turn, TurnStatus
 from agenteval.net.clock import SystemClock
 from agenteval.net.guard import Guard
+from agenteval.plugins import parameters_schema
 from tests.contract.conforming_agent import HALF_AN_EMOJI, LARGE, TOOL_CALLS, answer
 from tests.fakes import scripted_model
 from tests.fakes.server import LoopbackServer, hang

@@ -10,7 +10,7 @@ FIND_IT = """
 import sys
 sys.path[:0] = sys.argv[1:]
 from agenteval.rules import RULES
-from agenteval.rules.build import parameters_schema
+from agenteval.plugins import parameters_schema
 print(*parameters_schema(RULES.get("apology"))["properties"], *RULES.problems)
 """
 

@@ -10,8 +10,9 @@ from agenteval.domain.questions import Ask
 from agenteval.domain.scenario import RuleSpec
 from agenteval.domain.transcript import Dialog
 from agenteval.judge.panel import ByCode, Panel
+from agenteval.plugins import parameters_schema
 from agenteval.rules import RULES
-from agenteval.rules.build import build, parameters_schema
+from agenteval.rules.build import build
 from agenteval.rules.contract import DIALOGS, Answer, leaks, violations
 
 

@@ -127,6 +127,7 @@ IMPORTERS: Mapping[str, tuple[str, ...]] = {
     "orjson": ("agenteval",),
     "pydantic": (
         "agenteval.settings",
+        "agenteval.plugins",
         "agenteval.datasets",
         "agenteval.models",
         "agenteval.channels",

@@ -4,6 +4,7 @@ import inspect
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from agenteval.domain.json_value import canonical
 from agenteval.domain.judgement import decide
 from agenteval.domain.outcome import CaseOutcome, ResultStatus, RuleResult
 from agenteval.domain.ports import Call
@@ -71,7 +72,9 @@ async def _concluded(
         if broken is not None:
             raise broken
         result = bound.rule.evaluate(case, dialog, answers)
-        return await result if inspect.isawaitable(result) else result
+        result = await result if inspect.isawaitable(result) else result
+        canonical(result.detail)  # what is not JSON could not be stored
+        return result
     except Exception as error:  # noqa: BLE001 - as above
         return bound.rule.failed_to_score(Cause.RULE_ERROR, f"{type(error).__name__}: {error}")
 

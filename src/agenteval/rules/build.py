@@ -1,14 +1,9 @@
 """From a scenario's rule specifications to rules: parameters checked, expectations made explicit, labels unique."""
 
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any
 
-from pydantic import TypeAdapter, ValidationError
-
-from agenteval.domain.caching import per_class
-from agenteval.domain.errors import ConfigError, InputError
+from agenteval.domain.errors import InputError
 from agenteval.domain.scenario import Case, Expectation, Layer, RuleSpec
 from agenteval.rules import RULES, EvalRule
 
@@ -60,20 +55,8 @@ def bind(case: Case, where: str = "") -> tuple[BoundRule, ...]:
 
 
 def build(spec: RuleSpec, where: str = "") -> EvalRule:
-    """One rule from its specification. Raises InputError naming each bad parameter by its JSON pointer."""
-    try:
-        rule = RULES.get(spec.type)
-    except ConfigError as error:
-        raise InputError(error.message, where=f"{where}/type", fix=error.fix) from error
-    try:
-        return _adapter(rule).validate_python(spec.params)
-    except ValidationError as error:
-        raise InputError.all([_problem(fault, f"{where}/params") for fault in error.errors()]) from error
-
-
-def parameters_schema(rule: type[EvalRule]) -> dict[str, Any]:
-    """The JSON Schema of a rule's parameters, for validation, reference pages and editor forms."""
-    return _adapter(rule).json_schema()
+    """One rule from its specification. Raises InputError by JSON pointers below `where`."""
+    return RULES.build(spec.type, spec.params, name_at=f"{where}/type", params_at=f"{where}/params")
 
 
 def implicit(expectation: Expectation | None) -> list[tuple[str, RuleSpec]]:
@@ -95,11 +78,6 @@ def implicit(expectation: Expectation | None) -> list[tuple[str, RuleSpec]]:
     ]
 
 
-@per_class
-def _adapter(rule: type[EvalRule]) -> TypeAdapter[EvalRule]:
-    return TypeAdapter(rule)
-
-
 def _layer(rule: EvalRule, spec: RuleSpec) -> Layer | None:
     layer = rule.layer if spec.layer is None else spec.layer
     return None if layer is Layer.NONE else layer
@@ -111,13 +89,3 @@ def _unique(label: str, taken: set[str]) -> str:
         n += 1
         candidate = f"{label}-{n}"
     return candidate
-
-
-def _problem(fault: Mapping[str, Any], where: str) -> InputError:
-    message = str(fault["msg"]).removeprefix("Value error, ")
-    place = "".join(f"/{part}" for part in fault["loc"])
-    if fault["type"] == "unexpected_keyword_argument":
-        message = "unknown parameter"
-    elif fault["type"] in {"missing", "missing_argument"}:
-        message = "this parameter is required"
-    return InputError(message, where=f"{where}{place}")

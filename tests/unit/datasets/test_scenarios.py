@@ -27,8 +27,9 @@ from agenteval.domain.scenario import (
     Scenario,
     VerdictPolicy,
 )
+from agenteval.plugins import parameters_schema
 from agenteval.rules import RULES
-from agenteval.rules.build import bind, parameters_schema
+from agenteval.rules.build import bind
 
 BOOKING = """
 {

@@ -11,11 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agenteval.channels import CHANNELS
-from agenteval.channels.build import factory, parameters_schema
+from agenteval.channels.build import factory
 from agenteval.datasets import targets
 from agenteval.domain.errors import InputError
 from agenteval.domain.target import Target
 from agenteval.domain.transcript import Dialog
+from agenteval.plugins import parameters_schema
 from tests.fakes.dialogs import dialog
 
 ENVIRONMENT = {"TOKEN": "s3cret-token", "HOST": "ftp://hidden", "EMPTY": ""}

@@ -61,6 +61,11 @@ class BrokenEnd(Chain):
         return self.scored(2, passed=True, reason="out of range")
 
 
+class BrokenDetail(Chain):
+    def evaluate(self, case: Case, dialog: Dialog, answers: Answers) -> RuleResult:
+        return self.scored(1, passed=True, reason="fine", detail={"rule": self})
+
+
 DIALOG = Dialog((Turn(0, "你好", "您好"),))
 CASE = Case("c", ("你好",))
 
@@ -104,7 +109,7 @@ async def test_a_rule_may_conclude_later() -> None:
 
 
 async def test_a_broken_rule_fails_only_itself() -> None:
-    for broken in (BrokenAsk(), BrokenEnd()):
+    for broken in (BrokenAsk(), BrokenEnd(), BrokenDetail()):
         evaluation = await judged(bound(broken, "broken"), bound(Chain(), "fine"))
         failed, fine = evaluation.results
         assert (failed.status, failed.cause) == (ResultStatus.FAILED_TO_SCORE, Cause.RULE_ERROR)
