@@ -360,7 +360,10 @@ def _completeness(n: int) -> CaseView:
             span(0, Speaker.USER, "查一下那边的酒店", asked[0]),
             span(1, Speaker.AGENT, "G101 高铁票已为您预订成功", answered[1]),
         ),
-        detail={"intents": [ticket, {**hotel, "reason": "未得到回应"}], "unmet_intents": ["查酒店"]},
+        detail={
+            "intents": [ticket, {**hotel, "reason_code": "ignored", "reason": "智能体没有提到酒店。"}],
+            "unmet_intents": ["查酒店"],
+        },
     )
     policy = EffectivePolicy.of()
     return CaseView(RunCase(n, "常见问题", case), (attempt_at(case, turns, [rule], n=n, policy=policy),))
@@ -404,3 +407,52 @@ def _booking(case: Case, repeat: int) -> AttemptView:
     completion = slots_result(slots, evidence=evidence, reason=f"Slots {3 if good else 2}/3.")
     calls = (Call(f"call-{repeat}", Role.JUDGE, "gpt-4o-mini", "ab12", Usage(400, 50), 500.0),)
     return attempt_at(case, turns, [completion], repeat=repeat, policy=EffectivePolicy.of(), calls=calls)
+
+
+# ---- for properties --------------------------------------------------------------------------------------------------
+
+
+def report_saying(text: str) -> RunReport:
+    """A run in which everything that people, agents and models name or say is `text`."""
+    case = Case("case", (text,), name=text, description=text, tags=(text,))
+    call = ToolCall(text, {"argument": text}, text, ok=False)
+    turns = [Turn(0, text, text, (call,), 10.0), Turn(1, text, {"text": text, text: [text]}, (), 20.0)]
+    whole = Span(0, Speaker.USER, 0, 0, len(text), text, Match.EXACT)
+    part = Span(0, Speaker.USER, 0, len(text) // 2, len(text), text[len(text) // 2 :], Match.EXACT)
+    evidence = (whole, part, replace(whole, speaker=Speaker.AGENT), replace(whole, speaker=Speaker.TOOL))
+    slot = {**filled(text, 0), "status": text, "filled": False, "reason": text}
+    wanted = {"intent": text, "quote": text, "turn_index": 0, "state": text, "verdict": "unmet", "reason": text}
+    rules = [
+        slots_result({text: slot}, reason=text, evidence=evidence, vetoes=(f"slot:{text}",), label=text),
+        scored("a rule", "0", False, text, detail={"intents": [wanted], f"more {text}": text}, evidence=evidence),
+        scored("intent", "0", False, text, detail={"expected_intent": text, "predicted_intent": text}, layer=Layer.L1),
+        unscored("another", Cause.MODEL_ERROR, text),
+    ]
+    cut = interrupted_at(case, turns[:1], text)
+    again = attempt_at(case, turns, rules, attempt=2)
+    failed = [Turn(0, text, None, (), None, TurnStatus.ERROR, text)]
+    return report_of(
+        CaseView(RunCase(0, text, case), (cut, again)),
+        CaseView(RunCase(1, text, replace(case, id="other")), (attempt_at(case, failed, rules[:1], n=1),)),
+        name=text,
+        config={**CONFIG, "target_name": text, f"key {text}": text},
+    )
+
+
+def unscored_report(*causes: Cause) -> RunReport:
+    """A run of which nothing was measured, one case for each cause."""
+    views = []
+    for n, cause in enumerate(causes):
+        case = replace(REPAIR, id=f"case-{'abcdefghi'[n]}", name="")
+        unknown = {"status": "unscored", "filled": None, "value": None, "turn_index": None, "quote": None}
+        rules = [
+            unscored("intent_classification", cause, layer=Layer.L1),
+            unscored("task_completion", cause, layer=Layer.L2, detail={"slots": dict.fromkeys(SLOTS, unknown)}),
+            unscored("llm_score", cause),
+        ]
+        views.append(CaseView(RunCase(n, SCENARIO, case), (attempt_at(case, repair_turns(), rules, n=n),)))
+    return report_of(*views)
+
+
+async def text_of(chunks: AsyncIterator[str]) -> str:
+    return "".join([chunk async for chunk in chunks])

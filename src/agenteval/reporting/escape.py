@@ -8,7 +8,9 @@ import re
 
 from agenteval.domain.text import visible
 
-_MARKDOWN = re.compile(r"[!-/:-@\[-`{-~]")
+# Links that GitHub makes of bare text, too, and what is special only where a line begins. A "_" inside a word is text.
+_MARKDOWN = re.compile(r"[\\`*\[\]<&|~$@#]|(?<![^\W_])_|_(?![^\W_])|:(?=/)|(?<=www)\.|^[-+=>]", re.IGNORECASE)
+_LIST_NUMBER = re.compile(r"^(\d{1,9})([.)])(?=\s|$)")
 _BACKTICKS = re.compile("`+")
 _NOT_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _XML_BLANKS = {"\t": "&#9;", "\n": "&#10;", "\r": "&#13;"}
@@ -20,18 +22,9 @@ def for_html(text: str) -> str:
 
 
 def for_markdown(text: str) -> str:
-    """One line of plain text for a paragraph, a heading or a table cell: every mark of punctuation is escaped."""
-    return _MARKDOWN.sub(r"\\\g<0>", _one_line(text))
-
-
-def markdown_code(text: str) -> str:
-    """One line of text as it was said, for a paragraph or a table cell; empty when it is blank."""
-    line = _one_line(text)
-    if not line:
-        return ""
-    ticks = "`" * (_longest_run(line) + 1)
-    pad = " " if line[0] == "`" or line[-1] == "`" else ""
-    return f"{ticks}{pad}{line}{pad}{ticks}".replace("|", r"\|")
+    """One line of plain text for a paragraph, a heading or a table cell: what could be markup is escaped."""
+    escaped = _MARKDOWN.sub(r"\\\g<0>", " ".join(visible(text).split()))
+    return _LIST_NUMBER.sub(r"\1\\\2", escaped)
 
 
 def markdown_fence(text: str) -> str:
@@ -54,10 +47,6 @@ def for_xml_attribute(text: str) -> str:
 def for_terminal(text: str, encoding: str = "utf-8") -> str:
     """The text without control over the terminal, and without what the terminal's encoding cannot show."""
     return visible(text).encode(encoding, "backslashreplace").decode(encoding)
-
-
-def _one_line(text: str) -> str:
-    return " ".join(visible(text).split())
 
 
 def _longest_run(text: str) -> int:

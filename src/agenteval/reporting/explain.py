@@ -9,6 +9,7 @@ from agenteval.domain.scenario import EffectivePolicy, RuleLogic, VerdictPolicy
 from agenteval.domain.transcript import TurnStatus
 from agenteval.reporting import figures
 from agenteval.reporting.labels import Labels
+from agenteval.reporting.reading import critical_items
 
 
 def policy_in_words(policy: EffectivePolicy, labels: Labels) -> str:
@@ -74,11 +75,7 @@ def _unsettled(results: Sequence[RuleResult], outcome: CaseOutcome, labels: Labe
 
 def _hard(results: Sequence[RuleResult], labels: Labels) -> str:
     names = [r.label for r in results if r.passed is False and (r.hard or r.implicit)]
-    names += [
-        labels("why.critical", rule=r.label, items=labels.listed([item.partition(":")[2] or item for item in r.vetoes]))
-        for r in results
-        if r.vetoes
-    ]
+    names += [labels("why.critical", rule=r.label, items=labels.listed(critical_items(r))) for r in results if r.vetoes]
     return labels("why.hard", names=labels.listed(names)) if names else labels("why.hard_only")
 
 

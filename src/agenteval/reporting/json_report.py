@@ -41,7 +41,7 @@ async def json_report(report: RunReport) -> AsyncIterator[str]:
 
 
 def _dump(value: object) -> str:
-    return orjson.dumps(value, default=_plain).decode()
+    return orjson.dumps(value, default=_plain, option=orjson.OPT_NON_STR_KEYS).decode()
 
 
 def _plain(value: object) -> object:
@@ -144,7 +144,7 @@ def _attempt(attempt: AttemptView) -> dict[str, Any]:
         "started_at": _time(attempt.started_at),
         "finished_at": _time(attempt.finished_at),
         "outcome": attempt.outcome and _outcome(attempt.outcome),
-        "results": [_result(result) for result in attempt.results],
+        "results": [result_members(result) for result in attempt.results],
         "turns": [_turn(turn) for turn in attempt.dialog],
         "answers": [_fields(answer, "key", "item", "text", "by", "cause", "answer") for answer in attempt.answers],
         "calls": [_call(call) for call in attempt.calls],
@@ -174,7 +174,8 @@ def _policy(policy: EffectivePolicy) -> dict[str, Any]:
     }
 
 
-def _result(result: RuleResult) -> dict[str, Any]:
+def result_members(result: RuleResult) -> dict[str, Any]:
+    """What stands in a report for one result; exact numbers are fractions."""
     return {
         **_fields(result, "rule", "version", "label", "layer", "hard", "implicit", "status", "cause", "passed"),
         "weight": _decimal(result.weight),

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from agenteval.domain.json_value import Json, as_text
 from agenteval.domain.outcome import ONE, ZERO, OutcomeCause, ResultStatus, RuleResult
@@ -16,6 +16,8 @@ from agenteval.domain.questions import Cause
 from agenteval.domain.records import AttemptStatus, AttemptView, Run, RunCase
 from agenteval.domain.run_summary import RunSummary
 from agenteval.domain.scenario import Layer
+from agenteval.domain.text import is_blank
+from agenteval.domain.transcript import Turn, TurnStatus
 from agenteval.reporting import figures
 from agenteval.reporting.labels import WORDS, Labels
 from agenteval.reporting.level import Level
@@ -78,20 +80,23 @@ async def entries(report: RunReport) -> AsyncIterator[Entry]:
             yield Entry(case.place, attempt, repeat if len(made) > 1 else None, nth if made[repeat] > 1 else None)
 
 
-async def worst(report: RunReport, limit: int) -> tuple[list[Entry], int]:
-    """The entries to look at first, worst first, at most `limit` of them, and how many there are in all."""
-    kept: list[Entry] = []
-    count = 0
-    async for entry in entries(report):
-        kept.append(entry)
-        count += 1
-        if len(kept) > 2 * limit:
-            kept = sorted(kept, key=_severity)[:limit]
-    return sorted(kept, key=_severity)[:limit], count
+class Worst:
+    """Of the entries added those to look at first, at most `limit`; `count` is how many were added."""
 
+    def __init__(self, limit: int) -> None:
+        self.count = 0
+        self._limit = limit
+        self._kept: list[Entry] = []
 
-def _severity(entry: Entry) -> int:
-    return entry.level.severity
+    def add(self, entry: Entry) -> None:
+        self.count += 1
+        self._kept.append(entry)
+        if len(self._kept) > 2 * self._limit:
+            self._kept = self.entries()
+
+    def entries(self) -> list[Entry]:
+        """Worst first; among equals as in the run."""
+        return sorted(self._kept, key=lambda entry: entry.level.severity)[: self._limit]
 
 
 # ---- slots, steps, intents -------------------------------------------------------------------------------------------
@@ -123,6 +128,7 @@ class Item:
     value: str = ""
     turn: int | None = None
     quote: str = ""
+    cause: str = ""
     reason: str = ""
     flags: tuple[str, ...] = ()
     evidence: tuple[Said, ...] = ()
@@ -130,8 +136,16 @@ class Item:
     def status_text(self, labels: Labels) -> str:
         """In words; what holds beside the status in brackets."""
         status = labels.get(f"item.{self.status}", self.status)
-        flags = [labels(f"flag.{flag}") for flag in self.flags if flag != self.status]
-        return labels("aside", what=status, note=labels.listed(flags)) if flags else status
+        notes = [labels(f"flag.{flag}") for flag in self.flags if flag != self.status]
+        notes += [labels.get(f"cause.{self.cause}", self.cause)] if self.cause else []
+        return labels("aside", what=status, note=labels.listed(notes)) if notes else status
+
+    @property
+    def state(self) -> Literal["ok", "bad", "unknown", "left"]:
+        """How a picture shows it."""
+        if not self.counts and not self.good:
+            return "left"
+        return "unknown" if self.good is None else "ok" if self.good else "bad"
 
     def turn_text(self) -> str:
         """As people count turns: from 1."""
@@ -140,9 +154,9 @@ class Item:
 
 _FLAGS = ("critical", "optional", "asked", "reasked", "out_of_order")
 _LEFT = ("declined", "left")
-_INACTIVE = ("withdrawn", "replaced")
+_REASON_CODES = ("pending", "blocked", "refused", "failed", "ignored")
 _VERDICTS = {"met": True, "partly_met": False, "unmet": False}
-_ITEMS = {"slots", "steps", "intents", "unmet_intents", "acted_on"}
+_TOLD = {"slots", "steps", "intents", "unmet_intents", "acted_on", "filled", "slots_filled", "steps_filled", "missing"}
 
 
 def items(detail: Mapping[str, Any]) -> list[Item]:
@@ -178,6 +192,7 @@ def _item(kind: Kind, name: str, item: Mapping[str, Any], good: Any) -> Item:
         good if isinstance(good, bool) else None,
         counts=not marks["optional"] and status not in _LEFT,
         value=as_text(item.get("value")),
+        cause=as_text(item.get("cause")),
         reason=as_text(item.get("reason")),
         flags=tuple(flag for flag in _FLAGS if marks.get(flag) is True),
         **_place(item),
@@ -187,14 +202,17 @@ def _item(kind: Kind, name: str, item: Mapping[str, Any], good: Any) -> Item:
 def _intent(intent: Mapping[str, Any]) -> Item:
     state = str(intent.get("state") or "active")
     verdict = str(intent.get("verdict") or "unscored")
-    active = state not in _INACTIVE
+    active = state == "active"
+    code = intent.get("reason_code")
     return Item(
         Kind.INTENT,
         as_text(intent.get("intent")),
         verdict if active else state,
         _VERDICTS.get(verdict),
         counts=active,
+        cause=as_text(intent.get("cause")),
         reason=as_text(intent.get("reason")),
+        flags=(str(code),) if code in _REASON_CODES else (),
         **_place(intent),
     )
 
@@ -214,11 +232,10 @@ def _place(item: Mapping[str, Any]) -> dict[str, Any]:
     return {"turn": turn if isinstance(turn, int) else None, "quote": quote, "evidence": tuple(evidence)}
 
 
-def more_detail(detail: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def more_detail(detail: Mapping[str, Any], labels: Labels) -> list[tuple[str, str]]:
     """What a rule tells beside its items, as it is."""
-    for name, value in detail.items():
-        if name not in _ITEMS and value not in (None, [], {}, ""):
-            yield name, as_text(value)
+    rest = [(name, value) for name, value in detail.items() if name not in _TOLD and value not in (None, "", [], {})]
+    return [(labels.get(f"detail.{name}", name), as_text(value)) for name, value in rest]
 
 
 def counted(result: RuleResult, labels: Labels) -> str:
@@ -228,7 +245,8 @@ def counted(result: RuleResult, labels: Labels) -> str:
     lists = [(kind, of_kind) for kind in Kind if (of_kind := [item for item in counts if item.kind is kind])]
     texts = []
     for kind, of_kind in lists:
-        parts = [f"{sum(item.good is True for item in of_kind)}/{len(of_kind)}"]
+        known = any(item.good is not None for item in of_kind)
+        parts = [f"{sum(item.good is True for item in of_kind)}/{len(of_kind)}"] if known else []
         if len(lists) > 1:
             parts.insert(0, labels(f"kind.{kind}"))
         for key, good in (("missing", False), ("unknown_items", None)):
@@ -236,6 +254,15 @@ def counted(result: RuleResult, labels: Labels) -> str:
                 parts.append(labels(key, names=labels.listed(names)))
         texts.append(" ".join(parts))
     return " · ".join(texts)
+
+
+def reply_text(turn: Turn, labels: Labels) -> str:
+    """What the agent said, or why it said nothing."""
+    if turn.status is not TurnStatus.OK:
+        return labels("aside", what=labels(f"turn.{turn.status}"), note=turn.error or figures.NONE)
+    if turn.reply is None:
+        return labels("reply.none")
+    return labels("reply.blank") if is_blank(turn.reply_text) else turn.reply_text
 
 
 # ---- layers and rules ------------------------------------------------------------------------------------------------
@@ -298,9 +325,30 @@ def _flat(prefix: str, config: Mapping[str, Json]) -> Iterator[tuple[str, str]]:
             yield f"{prefix}{name}", as_text(value)
 
 
-def failing(entry: Entry) -> list[str]:
-    """The rules that did not pass, or of which a critical item failed."""
-    return [result.label for result in entry.results if result.passed is False or result.vetoes]
+def failing(entry: Entry, labels: Labels) -> list[str]:
+    """What went wrong: the agent itself, then rules that did not pass or of which a critical item failed."""
+    turns = entry.attempt.dialog if entry.attempt else ()
+    broken = [f"{labels('turn_n', n=t.index + 1)} {labels(f'turn.{t.status}')}" for t in turns if t.status != "ok"]
+    return broken + [result.label for result in entry.results if result.passed is False or result.vetoes]
+
+
+def overview(entry: Entry, labels: Labels) -> tuple[str, str, str, str]:
+    """An attempt in a line, beside its level: name, L1, L2, what went wrong."""
+    wrong = labels.listed(failing(entry, labels))
+    return entry.name(labels), l1_text(entry, labels), l2_text(entry, labels), wrong
+
+
+def facts(result: RuleResult, labels: Labels) -> list[str]:
+    """A rule's verdict, and how it enters the case, in a few words each."""
+    weight = f"{labels('weight')} {figures.number(result.weight)}"
+    critical = labels("critical_failed", items=labels.listed(critical_items(result))) if result.vetoes else ""
+    told = [result_status(result, labels), open_bounds(result, labels), critical, counts_as(result, labels), weight]
+    return [text for text in told if text]
+
+
+def critical_items(result: RuleResult) -> list[str]:
+    """The names of the critical items that failed, without their kinds."""
+    return [item.partition(":")[2] or item for item in result.vetoes]
 
 
 def result_status(result: RuleResult, labels: Labels) -> str:

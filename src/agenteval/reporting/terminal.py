@@ -19,17 +19,15 @@ from agenteval.reporting.level import GOOD_MARKS, Level
 from agenteval.reporting.reading import (
     Entry,
     Item,
-    counts_as,
+    Worst,
     entries,
-    failing,
+    facts,
     header,
     items,
     l1_text,
     l2_text,
-    open_bounds,
-    result_status,
+    overview,
     unscored,
-    worst,
 )
 from agenteval.reporting.report import Lang, RunReport
 
@@ -58,13 +56,15 @@ _PLAIN = str.maketrans({"✓": "+", "◐": "~", "✗": "x", "‖": "|", "–": "
 async def print_report(report: RunReport, lang: Lang, out: TextIO) -> None:
     """Everything of a small run that a person looks for; of a large one the summary and the worst attempts."""
     page = _Page.on(out, lang)
-    shown, count = await worst(report, LISTED)
-    shown.sort(key=attrgetter("order"))
+    worst = Worst(LISTED)
+    async for entry in entries(report):
+        worst.add(entry)
+    shown = sorted(worst.entries(), key=attrgetter("order"))
     page.head(report)
     page.summary(report)
     page.cases(shown)
-    if count > len(shown):
-        page.line(page.labels("more", n=count - len(shown)))
+    if worst.count > len(shown):
+        page.line(page.labels("more", n=worst.count - len(shown)))
     for entry in shown:
         if entry.needs_reasons:
             page.reasons(entry)
@@ -80,6 +80,11 @@ async def print_side_by_side(reports: Sequence[RunReport], lang: Lang, out: Text
         async for entry in entries(report):
             outcomes.setdefault(entry.place.case.id, {}).setdefault(i, []).append(entry)
     page.side_by_side(reports, outcomes)
+
+
+def print_result(result: RuleResult, lang: Lang, out: TextIO) -> None:
+    """One result by itself, without a run around it."""
+    _Page.on(out, lang).result(result)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,8 +153,7 @@ class _Page:
             return
         table = self.table("", *map(labels, ("case", "L1", "L2", "failing_rules")))
         for entry in shown:
-            cells = (entry.name(labels), l1_text(entry, labels), l2_text(entry, labels), labels.listed(failing(entry)))
-            table.add_row(self.level(entry.level), *map(self.text, cells))
+            table.add_row(self.level(entry.level), *map(self.text, overview(entry, labels)))
         self.console.print(table)
 
     def level(self, level: Level) -> Text:
@@ -169,10 +173,9 @@ class _Page:
 
     def result(self, result: RuleResult) -> None:
         labels = self.labels
-        parts = [result_status(result, labels), figures.score(result.score), open_bounds(result, labels)]
-        parts += [counts_as(result, labels), f"{labels('weight')} {figures.number(result.weight)}"]
+        parts = [figures.score(result.score), *facts(result, labels)]
         head = Text.assemble(self.good(result.passed), " ", self.text(result.label, "bold"), "  ")
-        self.inside(head + self.text(" · ".join(filter(None, parts))), 2)
+        self.inside(head + self.text(" · ".join(parts)), 2)
         if result.reason:
             self.inside(self.text(result.reason, "dim"), 4)
         if found := items(result.detail):

@@ -1,0 +1,133 @@
+"""A run as Markdown (GitHub flavour): a summary, a table of all attempts, and what is to be explained in full."""
+
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+
+from agenteval.domain.json_value import as_text
+from agenteval.domain.outcome import RuleResult
+from agenteval.domain.transcript import Turn
+from agenteval.reporting import figures
+from agenteval.reporting.escape import for_markdown, markdown_fence
+from agenteval.reporting.explain import policy_in_words, why
+from agenteval.reporting.labels import Labels
+from agenteval.reporting.level import GOOD_MARKS
+from agenteval.reporting.reading import (
+    Entry,
+    Item,
+    entries,
+    facts,
+    header,
+    items,
+    more_detail,
+    overview,
+    reply_text,
+    setup,
+    unscored,
+)
+from agenteval.reporting.report import Lang, RunReport
+
+
+async def markdown_report(report: RunReport, lang: Lang) -> AsyncIterator[str]:
+    labels = Labels(lang)
+    yield "".join(_head(report, labels))
+    yield f"\n## {for_markdown(labels('cases'))}\n\n"
+    yield "".join(_table([labels(name) for name in ("L3", "scenario", "case", "L1", "L2", "failing_rules")], ()))
+    policies: dict[str, None] = {}
+    async for entry in entries(report):
+        level = f"{entry.level.mark} {labels(f'level.{entry.level}')}"
+        yield _row([level, entry.place.scenario, *overview(entry, labels)])
+        if entry.attempt and entry.attempt.outcome:
+            policies[policy_in_words(entry.attempt.outcome.policy, labels)] = None
+    async for entry in entries(report):
+        if entry.needs_reasons:
+            yield "".join(_entry(entry, labels))
+    yield "".join(_foot(report, list(policies), labels))
+
+
+def _head(report: RunReport, labels: Labels) -> Iterator[str]:
+    run, summary = report.run, report.summary
+    yield f"# {for_markdown(run.name or run.id)}\n\n"
+    yield from _list(header(run, labels))
+    yield f"\n## {for_markdown(labels('summary'))}\n\n"
+    columns = ("measure", "value", "measured", "worst_case", "interval")
+    rows = ((f.label, f.value, f.measured, f.worst_case, f.interval, f.note) for f in figures.figures(summary, labels))
+    yield from _table([*map(labels, columns), ""], rows)
+    yield "\n"
+    levels = [f"{level.mark} {labels(f'level.{level}')} {n}" for level, n in figures.levels(summary)]
+    yield from _list([(labels("levels"), " · ".join(levels)), *figures.notes(summary, labels)])
+    shares = [(labels("kind.slot"), summary.slots), (labels("kind.step"), summary.steps)]
+    if summary.slots or summary.steps:
+        yield "\n"
+        rates = (
+            (f"{kind} {name}", figures.share(of, labels)) for kind, all_of in shares for name, of in all_of.items()
+        )
+        yield from _table([labels("item"), labels("heat.rate")], rates)
+
+
+def _entry(entry: Entry, labels: Labels) -> Iterator[str]:
+    yield f"\n## {entry.level.mark} {for_markdown(entry.name(labels))}\n\n"
+    if entry.attempt is None:
+        return
+    yield from (f"- {for_markdown(sentence)}\n" for sentence in why(entry.attempt, labels))
+    for result in entry.results:
+        yield from _result(result, labels)
+    yield f"\n**{for_markdown(labels('dialog'))}**\n"
+    for turn in entry.attempt.dialog:
+        yield from _turn(turn, labels)
+
+
+def _result(result: RuleResult, labels: Labels) -> Iterator[str]:
+    score = labels("colon").join([labels("score"), figures.score(result.score)])
+    yield f"\n### {GOOD_MARKS[result.passed]} {for_markdown(result.label)}\n\n"
+    yield for_markdown(" · ".join([score, *facts(result, labels)])) + "\n"
+    if result.reason:
+        yield f"\n> {for_markdown(result.reason)}\n"
+    if found := items(result.detail):
+        yield "\n"
+        yield from _items(found, labels)
+    if rest := more_detail(result.detail, labels):
+        yield "\n"
+        yield from _list(rest)
+
+
+def _items(found: Sequence[Item], labels: Labels) -> Iterator[str]:
+    columns = ("item", "status", "value", "turn", "quote", "reason")
+    yield from _table(
+        ["", *map(labels, columns)],
+        ((GOOD_MARKS[i.good], i.name, i.status_text(labels), i.value, i.turn_text(), i.quote, i.reason) for i in found),
+    )
+
+
+def _turn(turn: Turn, labels: Labels) -> Iterator[str]:
+    latency = [] if turn.latency_ms is None else [figures.milliseconds(turn.latency_ms)]
+    yield f"\n{for_markdown(' · '.join([labels('turn_n', n=turn.index + 1), labels('user')]))}\n\n"
+    yield markdown_fence(turn.sent_message)
+    for call in turn.tool_calls:
+        ok = {True: ["tool.ok"], False: ["tool.failed"], None: []}[call.ok]
+        yield f"\n{for_markdown(' · '.join([labels('tool'), call.name, *map(labels, ok)]))}\n\n"
+        yield markdown_fence(f"{as_text(call.arguments)}\n→ {as_text(call.result)}")
+    yield f"\n{for_markdown(' · '.join([labels('agent'), *latency]))}\n\n"
+    yield markdown_fence(reply_text(turn, labels))
+
+
+def _foot(report: RunReport, policies: Iterable[str], labels: Labels) -> Iterator[str]:
+    if lines := unscored(report.summary, (), labels):
+        yield f"\n## {for_markdown(labels('unscored'))}\n\n"
+        yield from (f"- {for_markdown(line)}\n" for line in lines)
+    yield f"\n## {for_markdown(labels('policy'))}\n\n"
+    yield from (f"- {for_markdown(policy)}\n" for policy in policies)
+    yield f"\n## {for_markdown(labels('setup'))}\n\n"
+    yield from _table(["", labels("value")], setup(report.run, labels))
+
+
+def _list(rows: Iterable[tuple[str, str]]) -> Iterator[str]:
+    return (f"- **{for_markdown(name) or '—'}** {for_markdown(value)}\n" for name, value in rows)
+
+
+def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    yield _row(columns)
+    yield _row(["---"] * len(columns), raw=True)
+    yield from map(_row, rows)
+
+
+def _row(cells: Sequence[str], *, raw: bool = False) -> str:
+    return "| " + " | ".join(cells if raw else map(for_markdown, cells)) + " |\n"
