@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from docs.generate import default_text, type_name
+from agenteval.cli.parameters import default_text, type_name
 
 ROOT = Path(__file__).parents[2]
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]

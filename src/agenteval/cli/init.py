@@ -1,0 +1,42 @@
+"""`agenteval init`"""
+
+from importlib.resources import files
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from agenteval.cli.invocation import Invocation
+
+TEMPLATES = {"scenario.yaml": "scenario.{}.yaml", "target.yaml": "target.{}.yaml", "agent.py": "agent.{}.txt"}
+
+
+def init(
+    context: typer.Context,
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Where to; it is made.")] = Path(),
+    lang: Annotated[Literal["zh", "en"], typer.Option(help="Language of the files.")] = "en",
+) -> None:
+    """Write a scenario, a target and an agent to begin with. They can be run as they are; nothing is overwritten."""
+    from agenteval.cli import output
+    from agenteval.domain.errors import InputError
+
+    invocation: Invocation = context.obj
+    paths = [folder / name for name in TEMPLATES]
+    if there := [str(path) for path in paths if path.exists()]:
+        raise InputError(f"there is already {', '.join(there)}", fix="name another folder")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for path in paths:
+            path.write_text(_template(path, lang), encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"cannot be written: {error.strerror}", where=str(folder)) from error
+    output.people(*map(str, paths))
+    scenario, target, _ = paths
+    invocation.note(f"edit them, then: agenteval run {scenario} --target {target}")
+
+
+def _template(path: Path, lang: str) -> str:
+    """Paths in it count from the working directory, as they do in every target."""
+    template = files("agenteval.cli").joinpath("templates", TEMPLATES[path.name].format(lang))
+    text = template.read_text(encoding="utf-8")
+    return text.replace("callable: agent.py", f"callable: {path.with_name('agent.py').as_posix()}")

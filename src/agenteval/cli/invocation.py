@@ -1,0 +1,53 @@
+"""What one call of the program knows from beginning to end: what to hide, and how to say what went wrong."""
+
+import sys
+import traceback
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from agenteval.settings import Settings
+
+BAD_INPUT = 2
+NOT_COMPLETED = 3
+INTERRUPTED = 130
+
+
+@dataclass(slots=True)
+class Invocation:
+    """`secrets` are shown nowhere."""
+
+    debug: bool = False
+    secrets: set[str] = field(default_factory=set)
+
+    def settings(self) -> "Settings":
+        """Raises ConfigError."""
+        from agenteval.settings import load
+
+        settings = load()
+        self.secrets.update(settings.secrets)
+        return settings
+
+    def safe(self, text: str) -> str:
+        """Without secrets, and without control over the terminal."""
+        from agenteval.domain.text import visible
+        from agenteval.net.redact import Redactor
+
+        return visible(Redactor(self.secrets)(text))
+
+    def note(self, *lines: str) -> None:
+        """To stderr; stdout is for results."""
+        for line in lines:
+            print(self.safe(line), file=sys.stderr, flush=True)
+
+    def failed(self, error: Exception) -> int:
+        """Say what went wrong, one line for each problem; the exit code."""
+        from agenteval.domain.errors import AgentEvalError, ConfigError, InputError, NotFound
+
+        if self.debug:
+            self.note("".join(traceback.format_exception(error)).rstrip())
+        if not isinstance(error, AgentEvalError):
+            self.note(f"error: {type(error).__name__}: {error} (a fault of agenteval itself; --debug shows where)")
+            return NOT_COMPLETED
+        self.note(*(f"error: {problem}" for problem in str(error).splitlines()))
+        return BAD_INPUT if isinstance(error, ConfigError | InputError | NotFound) else NOT_COMPLETED

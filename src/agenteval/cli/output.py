@@ -1,0 +1,50 @@
+"""Results, on stdout or in a file."""
+
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from agenteval.domain.errors import InputError
+from agenteval.reporting.escape import for_terminal
+
+
+def people(*lines: str) -> None:
+    """Text for people, in what the terminal can show."""
+    for line in lines:
+        print(for_terminal(line, sys.stdout.encoding), flush=True)
+
+
+def machines(document: str | bytes) -> None:
+    """A document for programs: UTF-8, whatever the terminal's encoding is."""
+    sys.stdout.flush()
+    sys.stdout.buffer.write(document.encode() if isinstance(document, str) else document)
+    sys.stdout.buffer.flush()
+
+
+def json(value: Any, *, indent: bool = True) -> None:
+    machines(orjson.dumps(value, option=orjson.OPT_INDENT_2 if indent else 0) + b"\n")
+
+
+def table(rows: Iterable[Sequence[str]], columns: Sequence[str]) -> None:
+    """Columns as wide as what stands in them, without lines around: for eyes and for `awk`."""
+    from rich.cells import cell_len
+
+    shown = [columns, *rows]
+    widths = [max(cell_len(row[i]) for row in shown) for i in range(len(columns))]
+    for row in shown:
+        cells = (cell + " " * (width - cell_len(cell)) for cell, width in zip(row, widths, strict=True))
+        people("  ".join(cells).rstrip())
+
+
+def writable(*paths: Path | None) -> None:
+    """Make the folders of files that will be written. Raises InputError while nothing is lost yet."""
+    for path in filter(None, paths):
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with path.open("ab"):
+                pass
+        except OSError as error:
+            raise InputError(f"cannot be written: {error.strerror}", where=str(path)) from error

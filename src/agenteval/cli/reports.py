@@ -1,0 +1,107 @@
+"""Runs found by their id, and their reports on stdout or in files."""
+
+import sys
+from collections.abc import AsyncIterator, Mapping
+from enum import StrEnum
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+if TYPE_CHECKING:
+    from agenteval.bootstrap import App
+    from agenteval.domain.records import Run
+    from agenteval.reporting.report import RunReport
+
+LAST = "last"
+
+
+class Format(StrEnum):
+    TERMINAL = "terminal"
+    JSON = "json"
+    MARKDOWN = "markdown"
+    JUNIT = "junit"
+    HTML = "html"
+
+
+FILES = {
+    Format.HTML: "report.html",
+    Format.JUNIT: "junit.xml",
+    Format.MARKDOWN: "report.md",
+    Format.JSON: "report.json",
+}
+"""What the reports of a folder are called."""
+
+Lang = Annotated[
+    Literal["zh", "en"] | None, typer.Option("--lang", help="Language of the report. [default: that of the dialogs]")
+]
+
+
+async def find(app: "App", reference: str) -> "Run":
+    """The run of an id, or the newest. Raises NotFound."""
+    from agenteval.storage import runs
+
+    return await (runs.latest(app.store) if reference == LAST else runs.get(app.store, reference))
+
+
+async def report_of(app: "App", run: "Run") -> "RunReport":
+    from agenteval.reporting.report import RunReport
+    from agenteval.storage import attempts
+
+    return RunReport(run, await app.runs.summary(run), partial(attempts.views, app.store, run.id))
+
+
+async def show(report: "RunReport", form: Format, lang: Literal["zh", "en"] | None) -> None:
+    """On stdout."""
+    from agenteval.cli import output
+    from agenteval.reporting.report import language_of
+    from agenteval.reporting.terminal import print_report
+
+    lang = lang or await language_of(report)
+    if form is Format.TERMINAL:
+        await print_report(report, lang, sys.stdout)
+    else:
+        async for piece in _pieces(report, form, lang):
+            output.machines(piece)
+
+
+async def write(report: "RunReport", paths: Mapping[Format, Path], lang: Literal["zh", "en"] | None) -> None:
+    """Into files, in UTF-8. Raises InputError for one that cannot be written."""
+    from agenteval.domain.errors import InputError
+    from agenteval.reporting.report import language_of
+    from agenteval.reporting.terminal import print_report
+
+    lang = lang or await language_of(report)
+    for form, path in paths.items():
+        try:
+            with path.open("w", encoding="utf-8", newline="\n") as file:
+                if form is Format.TERMINAL:
+                    await print_report(report, lang, file)
+                else:
+                    async for piece in _pieces(report, form, lang):
+                        file.write(piece)
+        except OSError as error:
+            raise InputError(
+                f"cannot be written: {error.strerror}", where=str(path), fix=f"agenteval report {report.run.id} -o FILE"
+            ) from error
+
+
+def _pieces(report: "RunReport", form: Format, lang: Literal["zh", "en"]) -> AsyncIterator[str]:
+    match form:
+        case Format.MARKDOWN:
+            from agenteval.reporting.markdown import markdown_report
+
+            return markdown_report(report, lang)
+        case Format.JUNIT:
+            from agenteval.reporting.junit import junit_report
+
+            return junit_report(report, lang)
+        case Format.HTML:
+            from agenteval.reporting.html import html_report
+
+            return html_report(report, lang)
+        case _:
+            from agenteval.reporting.json_report import json_report
+
+            return json_report(report)

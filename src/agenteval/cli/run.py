@@ -1,0 +1,197 @@
+"""`agenteval run`"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from fractions import Fraction
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+
+import typer
+
+from agenteval.cli import reports
+from agenteval.cli.invocation import INTERRUPTED, Invocation
+from agenteval.cli.loop import run_async, stopped_by_ctrl_c
+from agenteval.cli.reports import FILES, Format, Lang
+from agenteval.domain.errors import AgentEvalError
+from agenteval.domain.exact import exact
+from agenteval.domain.scenario import Policy, RuleLogic, VerdictPolicy
+
+if TYPE_CHECKING:
+    from agenteval.bootstrap import App
+    from agenteval.domain.records import Run
+    from agenteval.domain.scenario import Scenario
+    from agenteval.domain.target import Target
+    from agenteval.services.runs import Plan
+
+Overrides: TypeAlias = "dict[str, Any]"
+Start: TypeAlias = "Callable[[App], Awaitable[tuple[Run, Target]]]"
+
+POLICY = Policy.__match_args__
+SETTLED = ("scenarios", "target", "name", "repeats", "sample", "seed", "case_timeout", *POLICY)
+"""What a run keeps from its beginning to its end, however often it is resumed."""
+
+
+def _number(text: str) -> Fraction:
+    try:
+        return exact(text)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from error
+
+
+def _threshold(name: str, about: str) -> Any:
+    return typer.Option(f"--{name}", parser=_number, metavar="0..1", help=about)
+
+
+def run(
+    context: typer.Context,
+    *,
+    scenarios: Annotated[
+        list[Path] | None, typer.Argument(metavar="SCENARIO", help="Scenario files, or folders of them.")
+    ] = None,
+    target: Annotated[
+        str,
+        typer.Option(
+            "--target",
+            "-t",
+            metavar="TARGET",
+            help="The agent: a file, or http://..., python:..., command:..., replay:...",
+        ),
+    ] = "",
+    resume: Annotated[str, typer.Option("--resume", metavar="RUN", help='Go on with a run: its id, or "last".')] = "",
+    name: Annotated[str, typer.Option(metavar="TEXT", help="The run's name. [default: the scenarios']")] = "",
+    repeats: Annotated[int, typer.Option(min=1, metavar="N", help="How often each case is run.")] = 1,
+    sample: Annotated[int | None, typer.Option(min=1, metavar="N", help="Only so many cases, drawn by --seed.")] = None,
+    seed: Annotated[int, typer.Option(metavar="N", help="Of the sample.")] = 0,
+    concurrency: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Dialogs with the agent at one time.")
+    ] = None,
+    timeout: Annotated[
+        float | None, typer.Option(min=0.001, metavar="SECONDS", help="For one reply of the agent.")
+    ] = None,
+    case_timeout: Annotated[
+        float | None, typer.Option(min=0.001, metavar="SECONDS", help="For all replies of one dialog together.")
+    ] = None,
+    rule_logic: Annotated[RuleLogic | None, typer.Option(help="How the rules of a case count together.")] = None,
+    rule_pass_threshold: Annotated[
+        Fraction | None, _threshold("rule-pass-threshold", "What the weighted mean of the rules must reach.")
+    ] = None,
+    verdict_policy: Annotated[VerdictPolicy | None, typer.Option(help="What decides a case.")] = None,
+    success_threshold: Annotated[
+        Fraction | None, _threshold("success-threshold", "Completion from which a case is a success.")
+    ] = None,
+    partial_threshold: Annotated[
+        Fraction | None, _threshold("partial-threshold", "Completion from which a case is a partial success.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
+    report_dir: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Write every kind of report into this folder.")
+    ] = None,
+    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write an HTML report.")] = None,
+    junit: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a JUnit report.")] = None,
+    markdown: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a Markdown report.")] = None,
+    json_out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a JSON report.")] = None,
+    lang: Lang = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False,
+) -> None:
+    """Evaluate an agent: hold the dialogs of scenarios with it, judge them, report.
+
+    A policy given here is that of cases and scenarios that have none of their own."""
+    from agenteval.channels.build import factory
+    from agenteval.cli import output
+    from agenteval.datasets import targets
+    from agenteval.services.runs import Plan
+    from agenteval.settings import variable
+
+    invocation: Invocation = context.obj
+    _consistent(context, resume, begins=bool(scenarios and target))
+    named = {Format.HTML: html, Format.JUNIT: junit, Format.MARKDOWN: markdown, Format.JSON: json_out}
+    paths = {form: report_dir / name for form, name in FILES.items()} if report_dir else {}
+    paths |= {form: path for form, path in named.items() if path}
+    overrides: Overrides = {"timeout_s": timeout, "max_concurrency": concurrency}
+    overrides = {name: value for name, value in overrides.items() if value is not None}
+    start: Start
+    if resume:
+        start = partial(_resume, resume, overrides)
+    else:
+        plan = Plan(
+            scenarios=_load_scenarios(invocation, scenarios or []),
+            target=replace(targets.load(target, factory, variable), **overrides),
+            target_source=targets.source(target) | overrides,
+            name=name,
+            policy=Policy(rule_logic, rule_pass_threshold, verdict_policy, success_threshold, partial_threshold),
+            repeats=repeats,
+            sample=sample,
+            seed=seed,
+            dialog_limit_s=case_timeout,
+        )
+        start = partial(_create, plan)
+    output.writable(*paths.values())
+
+    async def evaluated() -> int:
+        from agenteval.bootstrap import app
+
+        async with app(invocation.settings()) as wired:
+            ended = await _work(wired, start, invocation, quiet=quiet)
+            if ended is None:
+                return INTERRUPTED
+            report = await reports.report_of(wired, ended)
+            await reports.show(report, Format.JSON if as_json else Format.TERMINAL, lang)
+            await reports.write(report, paths, lang)
+        return 0
+
+    raise typer.Exit(run_async(evaluated()))
+
+
+def _consistent(context: typer.Context, resume: str, *, begins: bool) -> None:
+    """Fails with a usage error."""
+    settled = [name for name in SETTLED if str(context.get_parameter_source(name)).endswith("COMMANDLINE")]
+    if resume and settled:
+        names = ", ".join(name.replace("_", "-") for name in settled)
+        context.fail(f"--resume does not go with {names}: a run keeps what it began with")
+    if not resume and not begins:
+        context.fail("give SCENARIO... and --target, or --resume RUN")
+
+
+def _load_scenarios(invocation: Invocation, paths: list[Path]) -> "list[Scenario]":
+    from agenteval.datasets.scenarios import load_all
+    from agenteval.rules.build import bind
+
+    loaded = load_all(paths, bind)
+    invocation.note(*(f"warning: {warning}" for one in loaded for warning in one.warnings))
+    return [one.scenario for one in loaded]
+
+
+async def _create(plan: "Plan", app: "App") -> "tuple[Run, Target]":
+    return await app.runs.create(plan), plan.target
+
+
+async def _resume(reference: str, overrides: Overrides, app: "App") -> "tuple[Run, Target]":
+    from agenteval.channels.build import factory
+    from agenteval.datasets import targets
+    from agenteval.settings import variable
+
+    run = await reports.find(app, reference)
+    return run, replace(targets.reload(run.config["target"], factory, variable), **overrides)
+
+
+async def _work(app: "App", start: "Start", invocation: Invocation, *, quiet: bool) -> "Run | None":
+    """The run as it ended; None when it was stopped. What stops it by itself is raised."""
+    from agenteval.cli import progress
+    from agenteval.domain.records import RunStatus
+
+    run, target = await start(app)
+    invocation.secrets |= target.secrets
+    if not quiet:
+        invocation.note(f"run {run.id}: {target.name}, judge: {app.judging.description['judge'] or 'built-in'}")
+    again = f"agenteval run --resume {run.id}"
+    with stopped_by_ctrl_c(invocation.note) as stop, progress.shown(quiet=quiet) as changed:
+        try:
+            ended = await app.runs.work(run, target, stop, changed)
+        except AgentEvalError as error:
+            error.fix = "; ".join(filter(None, (error.fix, f"then {again}")))
+            raise
+    if ended.status is RunStatus.INTERRUPTED:
+        invocation.note(f"stopped; go on with: {again}")
+        return None
+    return ended

@@ -1,0 +1,34 @@
+"""`agenteval schema`"""
+
+from difflib import get_close_matches
+from typing import Annotated, Any
+
+import typer
+
+
+def schema(
+    name: Annotated[str, typer.Argument(metavar="scenario|target|RULE|CHANNEL", help="What to describe.")],
+) -> None:
+    """Print a JSON Schema: of scenario files, of target files, or of the parameters of one rule or channel."""
+    from agenteval.channels import CHANNELS
+    from agenteval.cli import output
+    from agenteval.datasets import scenarios, targets
+    from agenteval.domain.errors import InputError
+    from agenteval.plugins import parameters_schema
+    from agenteval.rules import RULES
+
+    found: dict[str, Any]
+    if name == "scenario":
+        found = scenarios.schema({rule.name: parameters_schema(rule) for rule in RULES.all()})
+    elif name == "target":
+        found = targets.schema({channel.name: parameters_schema(channel) for channel in CHANNELS.all()})
+    elif name in RULES.names:
+        found = parameters_schema(RULES.get(name))
+    elif name in CHANNELS.names:
+        found = parameters_schema(CHANNELS.get(name))
+    else:
+        known = ["scenario", "target", *RULES.names, *CHANNELS.names]
+        near = get_close_matches(name, known, n=1)
+        advice = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known)}"
+        raise InputError(f"there is no schema of {name!r}", fix=advice)
+    output.json(found)
