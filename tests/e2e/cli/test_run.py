@@ -1,0 +1,158 @@
+"""`agenteval run` over real HTTP: what a person at a terminal, or a pipeline, relies on."""
+
+import asyncio
+import sqlite3
+import time
+from pathlib import Path
+from signal import SIGINT
+from typing import Any
+
+import pytest
+
+from tests.e2e.cli.program import Ended, Program, ended, says, scenario, until
+from tests.fakes.faulty_agent import FaultyAgent
+from tests.fakes.scripted_judge import Script
+from tests.fakes.scripted_model import Hang, ScriptedModel
+
+KEY = "sk-quite-secret-1"
+POLITE = [{"type": "llm_score", "params": {"criteria": "语气礼貌"}}]
+
+
+def judge(model: ScriptedModel, **more: str) -> dict[str, str]:
+    settings = {"BASE_URL": model.base_url, "MODEL": "judge-1", "API_KEY": KEY, **more}
+    return {f"AGENTEVAL_JUDGE_{name}": value for name, value in settings.items()}
+
+
+def run_id(run: Ended) -> str:
+    return run.err.split()[1].rstrip(":")
+
+
+def stored(folder: Path, query: str) -> list[Any]:
+    with sqlite3.connect(folder / ".agenteval" / "agenteval.db") as database:
+        return database.execute(query).fetchall()
+
+
+async def test_a_run_reports_on_stdout_and_in_files_and_ends_with_0_whatever_the_scores(
+    program: Program, agent: FaultyAgent
+) -> None:
+    rules = [{"type": "keyword_match", "params": {"all_of": ["不会说的话"]}}]
+    file = program.write("s.json", scenario(says("你好"), says("再见", rules=rules)))
+    run = await program("run", file, "-t", f"{agent.url}/echo", "--report-dir", "out")
+    assert (run.code, "error" in run.err) == (0, False)
+    assert "case-002" in run.text
+    assert "订餐" in run.text
+    names = {"report.html", "report.json", "report.md", "junit.xml"}
+    assert {path.name for path in (program.folder / "out").iterdir()} == names
+    again = await program("report", "--json")
+    assert [c["attempts"][0]["outcome"]["passed"] for c in again.json["cases"]] == [True, False]
+    assert again.out == (program.folder / "out" / "report.json").read_bytes()
+
+
+async def test_what_an_agent_does_wrong_is_said_of_the_case_and_the_run_goes_on(
+    program: Program, agent: FaultyAgent
+) -> None:
+    faults = ["500", "hang", "binary", "empty", "broken-json", "drop", "drop-mid-body", "too-large", "drip"]
+    file = program.write("s.json", scenario(*(says(fault) for fault in faults), says("echo")))
+    run = await program("run", file, "-t", f"{agent.url}/{{message}}", "--json", "--timeout", "0.5", "--quiet")
+    assert (run.code, run.err) == (0, "")
+    levels = [case["attempts"][0]["outcome"]["success_level"] for case in run.json["cases"]]
+    assert levels == ["failure"] * len(faults) + ["success"]
+
+
+async def test_a_judge_scores_and_its_key_is_shown_nowhere(program: Program, agent: FaultyAgent) -> None:
+    answer = {"reason": "礼貌", "quote": {"turn": 0, "text": "您好"}, "score": 9}
+    file = program.write("s.json", scenario(says("您好", rules=POLITE)))
+    async with ScriptedModel(Script({"礼貌": answer}), api_key=KEY) as model:
+        run = await program("run", file, "-t", f"{agent.url}/echo", "--json", **judge(model))
+        (result,) = run.json["cases"][0]["attempts"][0]["results"]
+        assert (run.code, result["score"], "judge: judge-1" in run.err) == (0, 0.9, True)
+        asked = len(model.requests)
+        again = await program("run", file, "-t", f"{agent.url}/echo", "--json", "--debug", **judge(model))
+        assert len(model.requests) == asked + 1  # the check; the answer was remembered
+    assert again.json["cases"][0]["attempts"][0]["results"] == [result]
+    assert KEY not in run.text + run.err + again.text + again.err
+    assert KEY.encode() not in (program.folder / ".agenteval" / "agenteval.db").read_bytes()
+
+
+@pytest.mark.parametrize("fault", ["key", "model", "nobody"])
+async def test_a_judge_that_refuses_ends_the_run_before_the_first_message(
+    program: Program, agent: FaultyAgent, fault: str
+) -> None:
+    file = program.write("s.json", scenario(says("您好", rules=POLITE)))
+    async with ScriptedModel(api_key="another" if fault == "key" else KEY, models=["judge-2"]) as model:
+        environ = judge(model) | ({"AGENTEVAL_JUDGE_BASE_URL": "http://127.0.0.1:9/v1"} if fault == "nobody" else {})
+        run = await program("run", file, "-t", f"{agent.url}/echo", "--debug", **environ)
+    assert (run.code, run.out) == (3, b"")
+    errors = [line for line in run.err.splitlines() if line.startswith("error: ")]
+    assert len(errors) == 1
+    assert "AGENTEVAL_JUDGE_" in errors[0] or "judge" in errors[0]
+    assert f"--resume {run_id(run)}" in errors[0]
+    assert KEY not in run.err
+    assert not agent.received
+    assert stored(program.folder, "select status from runs") == [("failed",)]
+
+
+async def test_an_agent_that_cannot_be_reached_ends_the_run_which_can_be_resumed_when_it_can(
+    program: Program, agent: FaultyAgent
+) -> None:
+    program.write("t.json", {"channel": "http", "params": {"url": "${AGENT}/echo"}})
+    file = program.write("s.json", scenario(says("您好")))
+    run = await program("run", file, "-t", "t.json", AGENT="http://127.0.0.1:9")
+    assert (run.code, run.out, "127.0.0.1:9" in run.err) == (3, b"", False)  # it came from the environment
+    resumed = await program("run", "--resume", "last", "--json", AGENT=agent.url)
+    assert (resumed.code, resumed.json["summary"]["pass_rate"]["value"]) == (0, 1.0)
+    assert resumed.json["run"]["config"]["target"]["params"] == {"url": "${AGENT}/echo"}
+
+
+async def test_ctrl_c_stops_within_two_seconds_says_how_to_go_on_and_nothing_is_run_twice(
+    program: Program, agent: FaultyAgent
+) -> None:
+    program.write("t.json", {"channel": "http", "params": {"url": "${AGENT}"}, "max_concurrency": 3})
+    file = program.write("s.json", scenario(*(says("一", "二", id=f"c{n}") for n in range(30))))
+    process = await program.start("run", file, "-t", "t.json", AGENT=f"{agent.url}/hang")
+    await until(lambda: agent.received)
+    began = time.monotonic()
+    process.send_signal(SIGINT)
+    stopped = await ended(process)
+    assert (stopped.code, stopped.out) == (130, b"")
+    assert time.monotonic() - began < 2
+    assert f"agenteval run --resume {run_id(stopped)}" in stopped.err
+    assert stored(program.folder, "select status from runs") == [("interrupted",)]
+    resumed = await program("run", "--resume", run_id(stopped), "--json", "--quiet", AGENT=f"{agent.url}/echo")
+    assert (resumed.code, resumed.err, resumed.json["summary"]["attempts"]) == (0, "", 30)
+    assert len([received for received in agent.received if received.path == "echo"]) == 60
+
+
+async def test_ctrl_c_also_stops_a_check_that_gets_no_answer(program: Program, agent: FaultyAgent) -> None:
+    file = program.write("s.json", scenario(says("您好", rules=POLITE)))
+    async with ScriptedModel(lambda _: Hang()) as model:
+        process = await program.start("run", file, "-t", f"{agent.url}/echo", **judge(model))
+        await until(lambda: model.requests)
+        began = time.monotonic()
+        process.send_signal(SIGINT)
+        stopped = await ended(process)
+    assert (stopped.code, time.monotonic() - began < 2) == (130, True)
+
+
+async def test_the_second_ctrl_c_ends_at_once(program: Program) -> None:
+    (program.folder / "agent.py").write_text(
+        "import time\nprint('heard', flush=True)\ndef busy(m, s):\n  pass\n"
+        "async def reply(message, session):\n  time.sleep(60)\n"  # holds up everything
+    )
+    file = program.write("s.json", scenario(says("您好")))
+    process = await program.start("run", file, "-t", "python:agent.py:reply")
+    assert process.stdout
+    assert await process.stdout.readline() == b"heard\n"
+    await asyncio.sleep(0.05)
+    process.send_signal(SIGINT)
+    await asyncio.sleep(0.05)
+    began = time.monotonic()
+    process.send_signal(SIGINT)
+    assert ((await ended(process)).code, time.monotonic() - began < 1) == (130, True)
+
+
+async def test_elsewhere_than_on_a_terminal_progress_is_lines_on_stderr(program: Program, agent: FaultyAgent) -> None:
+    file = program.write("s.json", scenario(says("您好")))
+    run = await program("run", file, "-t", f"{agent.url}/echo", "--json")
+    assert "\x1b" not in run.err
+    assert run.err.splitlines() == [f"run {run_id(run)}: {agent.url}/echo, judge: built-in"]
