@@ -606,6 +606,8 @@ async def test_a_recorded_call_outranks_the_words(talk: Dialog, status: str) -> 
     assert result.vetoes == (() if status == "done" else ("step:book",))
     if status == "claim_contradicted":
         assert result.reason == "完成 0/1 项：缺少 book（下单，智能体声称完成，但工具调用失败）"
+        claim = result.detail["steps"]["book"]
+        assert (claim["turn_index"], claim["quote"]) == (0, "预约成功！")
 
 
 async def test_a_call_whose_success_nobody_reports_is_for_the_judge() -> None:

@@ -172,13 +172,14 @@ def _slot(slot: SlotOutcome, uptake: Uptake) -> dict[str, Json]:
 
 
 def _step(placed: Placed) -> dict[str, Json]:
+    """With the turn that earns its credit, or in which it was shown, or claimed, without any."""
     outcome = placed.outcome
-    quote = next((span for span in outcome.evidence if span.turn == placed.turn), None)
+    quote = next((span for span in outcome.evidence if placed.turn in (span.turn, None)), None)
     known = placed.status not in (StepStatus.UNSCORED, StepStatus.LEFT)
     return {
         "status": placed.status.value,
         "done": placed.status in (StepStatus.DONE, StepStatus.OUT_OF_ORDER) if known else None,
-        "turn_index": placed.turn,
+        "turn_index": quote.turn if placed.turn is None and quote else placed.turn,
         "quote": None if quote is None else quote.text,
         "out_of_order": placed.out_of_order,
         "applies": outcome.applies,
