@@ -50,7 +50,9 @@ _STYLES = {
     Level.NO_RULES: "dim",
 }
 _GOOD_STYLES = {True: "green", False: "red", None: "magenta"}
-_PLAIN = str.maketrans({"✓": "+", "◐": "~", "✗": "x", "‖": "|", "–": "-", "—": "-", "·": "|", "…": "~", "≥": ">="})
+_PLAIN = str.maketrans(
+    {"✓": "+", "◐": "~", "✗": "x", "‖": "|", "–": "-", "—": "-", "·": "|", "…": "~", "≥": ">=", "×": "x"}
+)
 
 
 async def print_report(report: RunReport, lang: Lang, out: TextIO) -> None:
@@ -230,11 +232,12 @@ class _Page:
         self.console.print(table)
 
     def outcome(self, entry: Entry) -> Text:
-        """The level, then what is behind it."""
+        """The level, the layers, and, unless it is a success, why."""
         lines = [self.level(entry.level)]
         if entry.attempt and entry.attempt.outcome:
             lines += [self.text(f"L1 {l1_text(entry, self.labels)}"), self.text(f"L2 {l2_text(entry, self.labels)}")]
-            lines += [self.text(sentence, "dim") for sentence in why(entry.attempt, self.labels)]
+            if entry.level is not Level.SUCCESS:
+                lines += [self.text(sentence, "dim") for sentence in why(entry.attempt, self.labels)]
         return Text("\n").join(lines)
 
 
