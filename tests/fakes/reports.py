@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from enum import StrEnum
 from fractions import Fraction
 from typing import Any
 
@@ -16,7 +17,11 @@ from agenteval.domain.records import AttemptKey, AttemptStatus, AttemptView, Cas
 from agenteval.domain.run_summary import AttemptFacts, Tally, UsageTotal
 from agenteval.domain.scenario import Case, EffectivePolicy, Layer, Policy, RuleLogic
 from agenteval.domain.transcript import Dialog, ToolCall, Turn, TurnStatus
-from agenteval.reporting.report import RunReport
+from agenteval.reporting.html import html_report
+from agenteval.reporting.json_report import json_report
+from agenteval.reporting.junit import junit_report
+from agenteval.reporting.markdown import markdown_report
+from agenteval.reporting.report import Lang, RunReport
 
 AT = datetime(2026, 8, 25, 9, 30, tzinfo=UTC)
 RUN_ID = "r-1"
@@ -452,6 +457,25 @@ def unscored_report(*causes: Cause) -> RunReport:
         ]
         views.append(CaseView(RunCase(n, SCENARIO, case), (attempt_at(case, repair_turns(), rules, n=n),)))
     return report_of(*views)
+
+
+class Format(StrEnum):
+    HTML = "html"
+    JSON = "json"
+    JUNIT = "junit"
+    MARKDOWN = "markdown"
+
+
+def render(report: RunReport, format_: Format, lang: Lang) -> AsyncIterator[str]:
+    match format_:
+        case Format.HTML:
+            return html_report(report, lang)
+        case Format.JSON:
+            return json_report(report)
+        case Format.JUNIT:
+            return junit_report(report, lang)
+        case Format.MARKDOWN:
+            return markdown_report(report, lang)
 
 
 async def text_of(chunks: AsyncIterator[str]) -> str:

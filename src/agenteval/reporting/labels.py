@@ -127,7 +127,7 @@ WORDS: Mapping[str, tuple[str, str]] = {
     "failed": ("未通过", "failed"),
     "failing_rules": ("未通过的规则", "Failing rules"),
     "missing": ("缺 {names}", "missing {names}"),
-    "unknown_items": ("未知 {names}", "unknown {names}"),
+    "unknown_items": ("未判定 {names}", "not judged {names}"),
     "why": ("结论的由来", "Why this outcome"),
     # why an outcome is what it is
     "why.not_delivered": (

@@ -18,11 +18,18 @@ from markdown_it import MarkdownIt
 
 from agenteval.domain.questions import Cause
 from agenteval.domain.text import is_blank, visible
-from agenteval.reporting.formats import Format, render
 from agenteval.reporting.json_report import schema
 from agenteval.reporting.report import Lang, RunReport
 from agenteval.reporting.terminal import print_report
-from tests.fakes.reports import chinese_report, english_report, report_saying, text_of, unscored_report
+from tests.fakes.reports import (
+    Format,
+    chinese_report,
+    english_report,
+    render,
+    report_saying,
+    text_of,
+    unscored_report,
+)
 
 MARKDOWN = MarkdownIt("commonmark").enable("table").enable("strikethrough")
 SCHEMA = jsonschema_rs.validator_for(orjson.loads(schema()))
@@ -55,8 +62,8 @@ TEXTS = st.one_of(
 ).filter(lambda text: not is_blank(text) and not visible(text).isspace())
 
 
-def rendered(report: RunReport, as_: Format, lang: Lang = "en") -> str:
-    return asyncio.run(text_of(render(report, as_, lang)))
+def rendered(report: RunReport, format_: Format, lang: Lang = "en") -> str:
+    return asyncio.run(text_of(render(report, format_, lang)))
 
 
 def on_terminal(report: RunReport, lang: Lang = "en", encoding: str = "utf-8") -> str:
@@ -224,10 +231,10 @@ def test_what_was_not_measured_is_null_in_json() -> None:
         )
 
 
-@pytest.mark.parametrize("as_", list(Format))
+@pytest.mark.parametrize("format_", list(Format))
 @pytest.mark.parametrize("lang", ["zh", "en"])
-def test_what_is_missing_is_named_in_every_format(as_: Format, lang: Lang) -> None:
-    shown = rendered(chinese_report(), as_, lang)
+def test_what_is_missing_is_named_in_every_format(format_: Format, lang: Lang) -> None:
+    shown = rendered(chinese_report(), format_, lang)
     for said in (
         "appointment_time",
         "confirm_booking",
@@ -237,5 +244,5 @@ def test_what_is_missing_is_named_in_every_format(as_: Format, lang: Lang) -> No
         "HTTP 429",
     ):
         assert said in shown, said
-    if as_ is not Format.JSON:
+    if format_ is not Format.JSON:
         assert "4/5" in shown

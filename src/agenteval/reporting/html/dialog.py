@@ -27,6 +27,9 @@ class Mark(NamedTuple):
     text: str
     label: str
 
+    def stands_in(self, text: str) -> bool:
+        return text[self.start : self.end] == self.text
+
 
 Marks = Mapping[tuple[int, Speaker, int], Sequence[Mark]]
 """By turn, speaker and number of the text."""
@@ -59,7 +62,7 @@ def marked(text: str, marks: Sequence[Mark], labels: Labels) -> Html:
     """The text with its marks, which may overlap: it is cut where any of them begins or ends. A mark whose words do not
     stand there is left out: nothing is highlighted by guess."""
     shown = text[:LONGEST]
-    true = [mark for mark in marks if 0 <= mark.start < mark.end and text[mark.start : mark.end] == mark.text]
+    true = [mark for mark in marks if 0 <= mark.start < mark.end <= len(text) and mark.stands_in(text)]
     edges = {min(edge, len(shown)) for mark in true for edge in (mark.start, mark.end)}
     borders = sorted({0, len(shown), *edges})
     parts: list[str] = []

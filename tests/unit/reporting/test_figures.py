@@ -1,0 +1,88 @@
+"""Numbers for people: exact, never rounded onto a bound, and a dash with its cause where there is none."""
+
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agenteval.domain.questions import Cause
+from agenteval.domain.run_summary import Measure, Share, UsageTotal
+from agenteval.domain.statistics import Interval
+from agenteval.reporting import figures
+from agenteval.reporting.labels import Labels
+from tests.fakes.reports import chinese_report, unscored_report
+
+ZH, EN = Labels("zh"), Labels("en")
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        ("0", "0"),
+        ("1", "1"),
+        ("1/2", "0.5"),
+        ("2/3", "0.6667"),
+        ("7/10", "0.7"),
+        ("1/100000", "0.0001"),  # not 0
+        ("99999/100000", "0.9999"),  # not 1
+        ("33/40", "0.825"),
+        ("12", "12"),
+        ("63/10000", "0.0063"),
+    ],
+)
+def test_four_decimals_at_most(value: str, shown: str) -> None:
+    assert figures.number(Fraction(value)) == shown
+
+
+@given(st.fractions(0, 1))
+def test_only_an_exact_bound_is_written_as_one(value: Fraction) -> None:
+    shown = Fraction(figures.number(value))
+    assert abs(shown - value) <= Fraction(1, 10_000)
+    assert (shown in (0, 1)) == (value in (0, 1))
+
+
+def test_percent_and_share_in_both_languages() -> None:
+    assert figures.percent(Fraction(4, 5), EN) == "80 %"
+    assert figures.percent(Fraction(4, 5), ZH) == "80%"
+    assert figures.percent(Fraction(2, 3), EN) == "66.67 %"
+    assert figures.percent(Fraction(1), EN) == "100 %"
+    assert figures.percent(Fraction(0), EN) == "0 %"
+    assert figures.percent(None, EN) == "—"
+    assert figures.share(Share(4, 5, 1), EN) == "80 % (4 of 5)"
+    assert figures.share(Share(4, 5, 1), ZH) == "80%（4/5）"
+    assert figures.share(Share(0, 0, 3), EN) == "—"
+
+
+def test_interval() -> None:
+    measure = Measure(Fraction(1, 2), 2, 2, Fraction(1, 2), Interval(0.0945, 0.9055))
+    assert figures.interval(measure, EN) == "9.4–90.5 %"
+
+
+def test_the_summary_tells_n_of_n_worst_case_and_what_to_mind() -> None:
+    l1, l2, _, passes = figures.figures(chinese_report().summary, ZH)
+    assert (l1.value, l1.measured, l1.worst_case) == ("75%", "4/5", "60%")  # 3 of 4 measured, 3 of 5 at worst
+    assert (l2.measured, passes.measured) == ("5/7", "7/9")
+    assert l1.note == "样本少，区间很宽"
+
+
+@pytest.mark.parametrize("labels", [ZH, EN])
+def test_what_was_not_measured_is_a_dash_with_its_cause(labels: Labels) -> None:
+    for figure in figures.figures(unscored_report(Cause.NEEDS_JUDGE, Cause.TIE).summary, labels):
+        assert (figure.value, figure.worst_case, figure.interval) == ("—", "—", "—")
+        assert labels("cause.needs_judge") in figure.note
+        assert labels("cause.tie") in figure.note
+
+
+@pytest.mark.parametrize(("ms", "shown"), [(None, "—"), (0.4, "0 ms"), (812.0, "812 ms"), (1240.0, "1.24 s")])
+def test_latency(ms: float | None, shown: str) -> None:
+    assert figures.milliseconds(ms) == shown
+
+
+def test_usage_says_what_it_does_not_know() -> None:
+    assert figures.usage(UsageTotal(), EN) == "no model was called"
+    assert figures.usage(UsageTotal(3, None, None, None, 3, 3), EN) == "calls: 3, tokens unknown, cost unknown"
+    some = UsageTotal(3, 1200, 80, Fraction("0.0021"), 1, 1)
+    assert figures.usage(some, EN) == (
+        "calls: 3, tokens: 1,200 in, 80 out (1 more unknown), cost: 0.0021 (1 more unknown)"
+    )

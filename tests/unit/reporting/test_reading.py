@@ -1,0 +1,119 @@
+"""Slots, steps and intents as people are told of them, and the order of attempts."""
+
+from typing import Any
+
+import pytest
+
+from agenteval.domain.outcome import RuleResult
+from agenteval.domain.records import RunCase
+from agenteval.domain.scenario import Case
+from agenteval.reporting.labels import Labels
+from agenteval.reporting.level import Level
+from agenteval.reporting.reading import Entry, Worst, counted, entries, items, more_detail, unscored
+from agenteval.reporting.report import language_of
+from tests.fakes.reports import REPAIR_SLOTS, chinese_report, english_report, filled, missing, scored, seed_case
+
+ZH, EN = Labels("zh"), Labels("en")
+
+
+def completion(**detail: Any) -> RuleResult:
+    return scored("task_completion", "1/2", True, detail=detail)
+
+
+def test_the_seeds_case_is_four_of_five_with_the_missing_name() -> None:
+    assert counted(completion(slots=REPAIR_SLOTS), EN) == "4/5 missing appointment_time"
+    assert counted(completion(slots=REPAIR_SLOTS), ZH) == "4/5 缺 appointment_time"
+
+
+def test_what_has_left_or_is_optional_is_not_counted() -> None:
+    slots = {
+        "name": filled("Ann", 0),
+        "phone": {**missing(), "status": "declined"},
+        "fax": {**missing(), "required": False},
+    }
+    steps = {"greet": {"status": "left", "done": None}, "book": {"status": "done", "done": True, "turn_index": 0}}
+    assert counted(completion(slots=slots, steps=steps), EN) == "slot 1/1 · step 1/1"
+
+
+def test_what_is_unknown_is_named_and_nothing_is_counted_when_nothing_is_known() -> None:
+    unknown = {"status": "unscored", "filled": None, "cause": "needs_judge"}
+    assert counted(completion(slots={"a": filled("x", 0), "b": unknown}), EN) == "1/2 not judged b"
+    assert counted(completion(slots={"a": unknown}), EN) == "not judged a"
+
+
+def test_turns_count_from_one_and_flags_are_in_words() -> None:
+    slot = {**filled("Friday", 1), "status": "stated_only", "filled": False, "reasked": True, "critical": True}
+    (item,) = items({"slots": {"date": slot}})
+    assert item.turn_text() == "2"
+    assert item.status_text(EN) == "stated only (critical, asked again)"
+    assert item.status_text(ZH) == "仅陈述，未被采纳（关键、重复询问）"
+    (late,) = items({"steps": {"book": {"status": "out_of_order", "done": True, "out_of_order": True}}})
+    assert late.status_text(EN) == "out of order"
+
+
+def test_intents_that_are_not_active_do_not_count() -> None:
+    wanted = [
+        {"intent": "book", "state": "active", "verdict": "met", "turn_index": 0, "quote": "book it"},
+        {"intent": "hotel", "state": "active", "verdict": "unmet", "reason_code": "ignored"},
+        {"intent": "taxi", "state": "withdrawn", "verdict": None},
+        {"intent": "visa", "state": None, "verdict": None, "cause": "evidence"},
+    ]
+    found = items({"intents": wanted})
+    assert [item.state for item in found] == ["ok", "bad", "left", "unknown"]
+    assert [item.status_text(EN) for item in found] == [
+        "met",
+        "unmet (ignored)",
+        "withdrawn",
+        "not scored (the quote is not in the dialog)",
+    ]
+
+
+def test_the_intents_that_an_agent_acted_on() -> None:
+    detail = {"expected": ["a", "b"], "acted_on": [{"intent": "a", "turn_index": 0, "quote": "q"}, {"intent": "c"}]}
+    assert [(item.name, item.good) for item in items(detail)] == [("a", True), ("c", False)]
+
+
+@pytest.mark.parametrize("detail", [{"slots": 3}, {"slots": {"a": 1}}, {"intents": "x"}, {"steps": {"s": {}}}, {}])
+def test_a_plugins_detail_of_another_shape_breaks_nothing(detail: dict[str, Any]) -> None:
+    counted(completion(**detail), EN)
+
+
+def test_the_rest_of_a_detail_is_shown_as_it_is() -> None:
+    detail = {"slots": REPAIR_SLOTS, "score_of_mine": [1, 2], "note": "", "decided_by": "code", "zero": 0}
+    assert more_detail(detail, EN) == [("score_of_mine", "[1,2]"), ("decided by", "code"), ("zero", "0")]
+
+
+def test_the_worst_come_first_and_memory_is_bounded() -> None:
+    success = seed_case().attempts[0]
+    place = RunCase(0, "s", Case("c", ("m",)))
+    worst = Worst(3)
+    for i in range(1_000):
+        worst.add(Entry(place, None if i == 500 else success, nth=i))
+    assert worst.count == 1_000
+    assert [(entry.level, entry.nth) for entry in worst.entries()] == [
+        (Level.NOT_RUN, 500),
+        (Level.SUCCESS, 0),
+        (Level.SUCCESS, 1),
+    ]
+
+
+async def test_every_attempt_is_an_entry_the_interrupted_ones_too() -> None:
+    found = [entry async for entry in entries(chinese_report())]
+    names = [entry.name(ZH) for entry in found]
+    assert [entry.level for entry in found if entry.place.case.id == "case-007"] == [Level.INTERRUPTED, Level.SUCCESS]
+    assert "case-007（中断后续跑） · 第 1 次尝试" in names
+    assert found[-1].level is Level.NOT_RUN
+    repeats = [entry.name(EN) async for entry in entries(english_report())]
+    assert repeats == ["book-table (Book a table) · repeat 1", "book-table (Book a table) · repeat 2"]
+
+
+async def test_what_is_unscored_and_what_to_do_about_it() -> None:
+    report = chinese_report()
+    shown = [entry async for entry in entries(report)]
+    (line,) = unscored(report.summary, shown, EN)
+    assert line.startswith("needs a judge model (3×): intent_classification, task_completion, llm_score; set AGENTEVAL")
+
+
+async def test_a_report_speaks_the_users_language() -> None:
+    assert await language_of(chinese_report()) == "zh"
+    assert await language_of(english_report()) == "en"
