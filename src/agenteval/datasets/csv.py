@@ -12,8 +12,9 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, NamedTuple
 
+from agenteval.datasets.document import Problems
 from agenteval.datasets.files import MAX_BYTES
 from agenteval.domain.errors import InputError
 from agenteval.domain.text import clean, fold
@@ -35,6 +36,7 @@ COLUMNS: Mapping[str, Sequence[str]] = {
 # fmt: on
 _REQUIRED = ("input", "actual_output")
 _DELIMITERS = ",;\t"
+_MOST_COLUMNS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,25 +54,39 @@ class Table:
     rows: tuple[Row, ...]
     columns: Mapping[str, str]
     notes: tuple[str, ...]
-    problems: tuple[InputError, ...]
+    problems: Problems
     """Rows that do not fit the header."""
 
 
 def read(text: str, name: str) -> Table:
-    """Raises InputError when the header does not tell the columns, or a quote is never closed."""
+    """Raises InputError when the header does not tell the columns."""
     csv.field_size_limit(MAX_BYTES)  # of the whole process; the default is 131,072
-    (_, header), *rows = _records(text, _delimiter(text), name) or [(1, [])]
-    columns, notes = _columns(header, name)
-    names = {index: column for column, index in columns.items()}
-    fitting, problems = [], []
-    for number, cells in rows:
-        if len(cells) != len(header):
-            problems.append(
-                InputError(f"has {len(cells)} cells, the header has {len(header)}", where=f"{name}: row {number}")
+    reader = _reader(text, _delimiter(text))
+    header: _Header | None = None
+    rows, problems = [], Problems()
+    number = 0
+    try:
+        for number, cells in enumerate(reader, 1):
+            if not any(map(str.strip, cells)):
+                continue
+            if header is None:
+                header = _read_header(cells, f"{name}: row {number}")
+            elif len(cells) == header.width:
+                rows.append(Row(number, {column: clean(cells[i]) for column, i in header.places.items()}))
+            else:
+                message = f"has {len(cells)} cells, the header has {header.width}"
+                problems.append(InputError(message, where=f"{name}: row {number}"))
+    except csv.Error as error:
+        problems.append(
+            InputError(
+                f"is no CSV: {error}",
+                where=f"{name}: row {number + 1} (line {reader.line_num})",
+                fix="a text with a quote, a line break or the delimiter stands in quotes, quotes in it are doubled",
             )
-            continue
-        fitting.append(Row(number, {names[i]: clean(cell) for i, cell in enumerate(cells) if i in names}))
-    return Table(tuple(fitting), {column: header[i].strip() for column, i in columns.items()}, notes, tuple(problems))
+        )
+    if header is None:
+        raise InputError("holds no dialog", where=name)
+    return Table(tuple(rows), header.titles, header.notes, problems)
 
 
 def _delimiter(text: str) -> str:
@@ -86,52 +102,42 @@ def _delimiter(text: str) -> str:
     return max(_DELIMITERS, key=columns)
 
 
-def _records(text: str, delimiter: str, name: str) -> list[tuple[int, list[str]]]:
-    """The records that are not empty, each with its number from 1."""
-    records: list[tuple[int, list[str]]] = []
-    number = 0
-    reader = _reader(text, delimiter)
-    try:
-        for number, cells in enumerate(reader, 1):
-            if any(cell.strip() for cell in cells):
-                records.append((number, cells))
-    except csv.Error as error:
-        raise InputError(
-            f"is no CSV: {error}",
-            where=f"{name}: row {number + 1} (line {reader.line_num})",
-            fix="a text with a quote, a line break or the delimiter stands in quotes, quotes in it are doubled",
-        ) from error
-    return records
-
-
 def _reader(text: str, delimiter: str) -> Any:
     return csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
 
 
-def _columns(header: Sequence[str], name: str) -> tuple[dict[str, int], tuple[str, ...]]:
-    """Where each column stands, and what is not used."""
+class _Header(NamedTuple):
+    width: int
+    places: Mapping[str, int]
+    titles: Mapping[str, str]
+    notes: tuple[str, ...]
+
+
+def _read_header(cells: Sequence[str], where: str) -> _Header:
+    if len(cells) > _MOST_COLUMNS:
+        raise InputError(f"has {len(cells):,} columns, more than {_MOST_COLUMNS}", where=where)
+    titles = [cell.strip() for cell in cells]
     found: dict[str, list[int]] = defaultdict(list)
     notes = []
-    for index, title in enumerate(header):
+    for index, title in enumerate(titles):
         if meaning := _meaning(title):
             found[meaning].append(index)
-        elif title.strip():
-            near = get_close_matches(title.strip().lower(), COLUMNS, n=1)
-            advice = f" (did you mean {near[0]!r}?)" if near else ""
-            notes.append(f"{name}: column {title.strip()!r} is not used{advice}")
+        elif title:
+            near = get_close_matches(title.lower(), COLUMNS, n=1)
+            notes.append(f"{where}: column {title!r} is not used" + (f" (did you mean {near[0]!r}?)" if near else ""))
     problems = [
         InputError(
             f"there is no column {column}",
-            where=f"{name}: row 1",
-            fix=f"it may be called {', '.join(COLUMNS[column])}; there is {', '.join(map(repr, header)) or 'nothing'}",
+            where=where,
+            fix=f"it may be called {', '.join(COLUMNS[column])}; there is {', '.join(map(repr, titles))}",
         )
         for column in _REQUIRED
         if column not in found
     ]
     problems += [
         InputError(
-            f"the columns {' and '.join(repr(header[i].strip()) for i in places)} both mean {column}",
-            where=f"{name}: row 1",
+            f"the columns {' and '.join(repr(titles[i]) for i in places)} both mean {column}",
+            where=where,
             fix="rename one",
         )
         for column, places in found.items()
@@ -139,7 +145,8 @@ def _columns(header: Sequence[str], name: str) -> tuple[dict[str, int], tuple[st
     ]
     if problems:
         raise InputError.all(problems)
-    return {column: places[0] for column, places in found.items()}, tuple(notes)
+    places = {column: indexes[0] for column, indexes in found.items()}
+    return _Header(len(cells), places, {column: titles[i] for column, i in places.items()}, tuple(notes))
 
 
 def _meaning(title: str) -> str | None:

@@ -15,8 +15,8 @@ import orjson
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, StrictBool, ValidationError
 
 from agenteval.datasets import csv, files, json_text
-from agenteval.datasets.document import Document, below, faults, reported
-from agenteval.datasets.fields import Id
+from agenteval.datasets.document import Document, Problems, below, faults
+from agenteval.datasets.fields import FEW, Id
 from agenteval.datasets.messages import turns_of
 from agenteval.domain.errors import InputError
 from agenteval.domain.transcript import Dialog, ToolCall, Turn, TurnStatus
@@ -87,7 +87,7 @@ class _Call(_Recorded):
 class _Turn(_Recorded):
     input: str
     actual_output: Any
-    tool_calls: tuple[_Call, ...] = ()
+    tool_calls: Annotated[tuple[_Call, ...], FEW] = ()
     latency_ms: Annotated[float, Field(ge=0)] | None = None
     status: TurnStatus = TurnStatus.OK
     error: str = ""
@@ -114,9 +114,9 @@ class _Reading:
     def __init__(self, name: str) -> None:
         self._name = name
         self._dialogs: dict[str, Dialog] = {}
-        self._places: dict[str, str] = {}  # of the dialogs, by id
+        self._places: dict[str, tuple[Document, str]] = {}  # of the dialogs, by id
         self._count = 0
-        self._problems: list[InputError] = []
+        self._problems = Problems()
         self._warnings: list[str] = []
         self._unused: Counter[str] = Counter()
 
@@ -124,7 +124,7 @@ class _Reading:
         if not self._count and not self._problems:
             self._problems.append(InputError("holds no dialog", where=self._name))
         if self._problems:
-            raise reported(self._problems)
+            raise self._problems.error()
         if self._unused:
             names = ", ".join(f"{name} ({times}x)" for name, times in self._unused.items())
             self._warnings.append(f"{self._name}: not used: {names}")
@@ -175,7 +175,13 @@ class _Reading:
         if len(self._problems) == before:
             if not turns:
                 self._problems.append(document.problem(at, "must not be empty"))
-            self._take(dialog_id or f"dialog-{self._count:03d}", turns, document.place(pointer))
+            self._take(dialog_id or f"dialog-{self._count:03d}", turns, document, pointer)
+
+    def _take(self, dialog_id: str, turns: tuple[Turn, ...], document: Document, pointer: str) -> None:
+        first, at = self._places.setdefault(dialog_id, (document, pointer))
+        if dialog_id in self._dialogs:
+            self._problems.append(document.problem(pointer, f"the id {dialog_id!r} is that of {first.place(at)}"))
+        self._dialogs[dialog_id] = Dialog(turns)
 
     def _turns(self, items: Sequence[object], document: Document, pointer: str) -> tuple[Turn, ...]:
         turns = []
@@ -187,7 +193,7 @@ class _Reading:
 
     def table(self, table: csv.Table) -> None:
         self._warnings += table.notes
-        self._problems += table.problems
+        self._problems.extend(table.problems)
         dialogs: dict[str, dict[int, _Turn]] = {}
         for row in table.rows:
             self._count += 1
@@ -202,7 +208,7 @@ class _Reading:
             turns[place] = found
         for dialog_id, turns in dialogs.items():
             in_order = tuple(turns[place].turn(i) for i, place in enumerate(sorted(turns)))
-            self._take(dialog_id, in_order, self._name)
+            self._dialogs[dialog_id] = Dialog(in_order)
 
     def _row(self, row: csv.Row, table: csv.Table) -> "_Row | None":
         given: dict[str, Any] = {name: cell for name, cell in row.cells.items() if cell.strip() or name in _SAID}
@@ -225,13 +231,6 @@ class _Reading:
 
     def _at(self, row: csv.Row, table: csv.Table, column: str, message: str, fix: str = "") -> InputError:
         return InputError(message, where=f"{self._name}: row {row.number}, column {table.columns[column]}", fix=fix)
-
-    def _take(self, dialog_id: str, turns: tuple[Turn, ...], place: str) -> None:
-        if dialog_id in self._dialogs:
-            first = self._places[dialog_id]
-            self._problems.append(InputError(f"the id {dialog_id!r} is that of {first}", where=place))
-        self._dialogs[dialog_id] = Dialog(turns)
-        self._places.setdefault(dialog_id, place)
 
     def _leave_out(self, part: _Recorded) -> None:
         self._unused.update(list(part.model_extra or ()))

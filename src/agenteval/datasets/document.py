@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import cached_property
@@ -15,7 +15,8 @@ from agenteval.domain.json_value import Json, canonical
 from agenteval.domain.text import clean
 
 MAX_DEPTH = 100
-MAX_PROBLEMS = 50
+_TOO_MANY = 1_000
+_SHOWN = 50
 NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?P<fraction>\.\d+)?(?P<exponent>[eE][+-]?\d+)?", re.ASCII)
 """A JSON number."""
 
@@ -49,11 +50,14 @@ class Document:
     def problem(self, pointer: str, message: str, fix: str = "") -> InputError:
         return InputError(message, where=self.place(pointer), fix=fix)
 
-    def check(self, model: type[M], value: object, pointer: str, problems: list[InputError]) -> M | None:
+    def check(self, model: type[M], value: object, pointer: str, problems: "Problems") -> M | None:
         """`value` as a `model`; or None, with what is wrong added to `problems`."""
         try:
             return model.model_validate(value)
         except ValidationError as error:
+            if error.error_count() >= _TOO_MANY:
+                problems.append(self.problem(pointer, f"holds {error.error_count():,} faults, too many to name"))
+                return None
             for at, message, fix in faults(error, model):
                 problems.append(self.problem(pointer + at, message, fix))
             return None
@@ -67,7 +71,7 @@ class Document:
             raise InputError(f"is nested deeper than {MAX_DEPTH} levels", where=self.name)
         if isinstance(value, str):
             text = clean(value)
-            if text != value:
+            if text != value and len(notes) < _SHOWN:
                 notes.append(f"{self.place(pointer)}: NUL or half a character was taken out")
             return text
         if isinstance(value, Mapping):
@@ -108,7 +112,7 @@ def faults(error: ValidationError, model: type[BaseModel]) -> Iterator[tuple[str
             case "missing":
                 message = "this field is required"
                 given = fault["input"].keys() - model.model_fields.keys()
-                near = get_close_matches(str(last), given, n=1)
+                near = get_close_matches(str(last), sorted(given), n=1)
                 fix = f"is it what {near[0]!r} means?" if near else ""
             case "too_short":
                 message = "must not be empty"
@@ -123,12 +127,25 @@ def did_you_mean(name: str, known: Sequence[str] | Mapping[str, Any]) -> str:
     return f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known)}"
 
 
-def reported(problems: Sequence[InputError]) -> InputError:
-    """All of `problems` as one error; of very many the first and their number."""
-    shown = list(problems[:MAX_PROBLEMS])
-    if len(problems) > MAX_PROBLEMS:
-        shown.append(InputError(f"and {len(problems) - MAX_PROBLEMS} more problems"))
-    return InputError.all(shown)
+class Problems(list[InputError]):
+    """What is wrong with a file. Reading ends at the 1,000th: `append` then raises what there is."""
+
+    def append(self, problem: InputError) -> None:
+        super().append(problem)
+        if len(self) >= _TOO_MANY:
+            raise self.error()
+
+    def extend(self, problems: Iterable[InputError]) -> None:
+        for problem in problems:
+            self.append(problem)
+
+    def error(self) -> InputError:
+        """All of them (at least one) as one error; of very many the first and their number."""
+        shown = self[:_SHOWN]
+        if len(self) > _SHOWN:
+            end = ", then reading ended" if len(self) >= _TOO_MANY else ""
+            shown.append(InputError(f"and {len(self) - _SHOWN} more problems{end}"))
+        return InputError.all(shown)
 
 
 def _plain(message: str) -> str:

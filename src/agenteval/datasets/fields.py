@@ -10,6 +10,7 @@ from agenteval.domain.json_value import canonical
 from agenteval.domain.text import is_blank, name_form, visible
 
 _LONGEST_NAME = 200
+_MOST_ITEMS = 10_000
 
 
 class Strict(BaseModel):
@@ -49,6 +50,12 @@ def _said(value: str) -> str:
     return value
 
 
+def _few(value: Any) -> Any:
+    if isinstance(value, list) and len(value) > _MOST_ITEMS:  # checked first, for each fault takes memory
+        raise ValueError(f"has {len(value):,} items, more than {_MOST_ITEMS:,}")
+    return value
+
+
 def _not_empty(value: Any) -> Any:
     if value == []:
         raise ValueError("must not be empty")  # `min_length` would also count the texts that are wrong
@@ -63,12 +70,15 @@ def _number(value: Any) -> Fraction:
 
 _AS_WRITTEN = {"type": ["number", "string"], "pattern": r"^[0-9]+([./][0-9]+)?$"}
 
+FEW = BeforeValidator(_few)
+"""At most 10,000 items of a list."""
 Text: TypeAlias = Annotated[str, BeforeValidator(_text), WithJsonSchema({"type": ["string", "number"]})]
 Said: TypeAlias = Annotated[Text, AfterValidator(_said)]
 """Text that says something."""
 Texts: TypeAlias = Annotated[
     tuple[Said, ...],
     BeforeValidator(_not_empty),
+    FEW,
     WithJsonSchema({"type": "array", "items": {"type": ["string", "number"]}, "minItems": 1}),
 ]
 """At least one text."""
@@ -76,6 +86,7 @@ Name: TypeAlias = Annotated[Text, AfterValidator(_name)]
 """One visible line of at most 200 characters, or nothing."""
 Id: TypeAlias = Annotated[Name, AfterValidator(_said)]
 """A name that is there."""
+Tags: TypeAlias = Annotated[tuple[Id, ...], FEW]
 Rate: TypeAlias = Annotated[
     Fraction, BeforeValidator(_number), Field(ge=0, le=1), WithJsonSchema({**_AS_WRITTEN, "minimum": 0, "maximum": 1})
 ]

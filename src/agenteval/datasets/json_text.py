@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from agenteval.datasets.document import Document, below, number, reported
+from agenteval.datasets.document import Document, Problems, below, number
 from agenteval.domain.errors import InputError
 
 _TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\],:]|[^\s{}\[\],:"]+', re.DOTALL)
@@ -40,13 +40,13 @@ def parse(text: str, name: str, *, as_written: bool = False, first_line: int = 1
         raise InputError("is nested too deeply", where=name) from error
     document = Document(name, value, lambda: {pointer: line for pointer, line, _ in _values(text, first_line)})
     if refused:
-        raise reported(_refused(_values(text, first_line), name))
+        raise _refused(_values(text, first_line), name).error()
     return document.cleaned()
 
 
-def _refused(values: Iterator[tuple[str, int, str]], name: str) -> list[InputError]:
+def _refused(values: Iterator[tuple[str, int, str]], name: str) -> Problems:
     seen: Counter[str] = Counter()
-    problems = []
+    problems = Problems()
     for pointer, line, piece in values:
         seen[pointer] += 1
         where = f"{name}: {pointer} (line {line})"

@@ -6,12 +6,13 @@ An agent that speaks first has a turn without a message. System messages are no 
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, StrictBool
 
 from agenteval.datasets import json_text
-from agenteval.datasets.document import Document, below
+from agenteval.datasets.document import Document, Problems, below
+from agenteval.datasets.fields import FEW
 from agenteval.domain.errors import InputError
 from agenteval.domain.json_value import Json
 from agenteval.domain.transcript import ToolCall, Turn, extract_reply_text
@@ -36,7 +37,7 @@ class _Message(_Part):
     role: Literal["system", "developer", "user", "assistant", "tool"]
     content: Any = None
     refusal: str | None = None
-    tool_calls: list[_Call] | None = None
+    tool_calls: Annotated[list[_Call] | None, FEW] = None
     tool_call_id: str | None = None
     name: str | None = None
     ok: StrictBool | None = None
@@ -58,7 +59,7 @@ def turns_of(
     messages: Sequence[object],
     document: Document,
     pointer: str,
-    problems: list[InputError],
+    problems: Problems,
     unused: Callable[[str], None],
 ) -> tuple[Turn, ...]:
     """The turns; what is wrong is added to `problems`, and `unused` is told the names of what is left out."""

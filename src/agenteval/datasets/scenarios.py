@@ -13,8 +13,8 @@ import orjson
 from pydantic import Field, SkipValidation, model_validator
 
 from agenteval.datasets import files, json_text, schemas, yaml_text
-from agenteval.datasets.document import Document, reported
-from agenteval.datasets.fields import Id, Name, Positive, Rate, Said, Strict, Text, Texts
+from agenteval.datasets.document import Document, Problems
+from agenteval.datasets.fields import Id, Name, Positive, Rate, Said, Strict, Tags, Text, Texts
 from agenteval.domain.errors import InputError
 from agenteval.domain.exact import exact
 from agenteval.domain.scenario import (
@@ -85,7 +85,7 @@ def loads(text: str, name: str, format: Format, bind: Bind) -> LoadedScenario:  
     reading = _Reading(parse(text, name, as_written=True), bind)
     scenario = reading.scenario()
     if reading.problems or scenario is None:
-        raise reported(reading.problems)
+        raise reading.problems.error()
     return LoadedScenario(scenario, (*reading.document.notes, *reading.warnings))
 
 
@@ -94,7 +94,7 @@ def load_all(paths: Iterable[Path], bind: Bind) -> list[LoadedScenario]:
     id that two scenarios share becomes `<scenario's name>/<id>` in both. Raises InputError with every problem of every
     file."""
     loaded: list[LoadedScenario] = []
-    problems: list[InputError] = []
+    problems = Problems()
     for path in paths:
         try:
             found = _files(path)
@@ -107,7 +107,7 @@ def load_all(paths: Iterable[Path], bind: Bind) -> list[LoadedScenario]:
             except InputError as error:
                 problems.extend(error.problems or [error])
     if problems:
-        raise reported(problems)
+        raise problems.error()
     return _distinct(loaded)
 
 
@@ -175,7 +175,7 @@ class _Case(_Policy):
     """Unique in the scenario. Default: case-001 and so on, by its place."""
     name: Name = ""
     description: Text = ""
-    tags: tuple[Id, ...] = ()
+    tags: Tags = ()
     type: CaseType | None = None
     """single_turn has exactly one message. Default: by the number of messages."""
     messages: Texts
@@ -194,7 +194,7 @@ class _Scenario(_Policy):
 
     name: Id
     description: Text = ""
-    tags: tuple[Id, ...] = ()
+    tags: Tags = ()
     cases: Annotated[tuple[SkipValidation[_Case], ...], Field(min_length=1)]
 
 
@@ -203,7 +203,7 @@ class _Reading:
 
     def __init__(self, document: Document, bind: Bind) -> None:
         self.document = document
-        self.problems: list[InputError] = []
+        self.problems = Problems()
         self.warnings: list[str] = []
         self._bind = bind
         self._places: dict[str, str] = {}  # of case ids
@@ -226,9 +226,9 @@ class _Reading:
             for n, rule in enumerate(_list(raw, "eval_rules"))
         ]
         plain = raw.get("expectation") if isinstance(raw, Mapping) else None
-        expectation = (
-            self.document.check(_Expectation, plain, f"{pointer}/expectation", self.problems) if plain else None
-        )
+        expectation = None
+        if plain is not None:
+            expectation = self.document.check(_Expectation, plain, f"{pointer}/expectation", self.problems)
         case = Case(
             id=(head and head.id) or f"case-{i + 1:03d}",
             messages=head.messages if head else ("?",),
@@ -241,7 +241,7 @@ class _Reading:
             return None
         self._take_id(case.id, pointer)
         case = replace(case, name=head.name, description=head.description, tags=head.tags, type=head.type)
-        if not case.eval_rules and expectation is None:
+        if not case.eval_rules and case.expectation in (None, Expectation()):
             self._warn(pointer, "has no rule and no expectation: its dialog is held, but decides nothing")
         for rule in bound:
             for warning in rule.rule.warnings(case):

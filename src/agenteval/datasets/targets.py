@@ -19,7 +19,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from agenteval.datasets import dialogs, files, json_text, schemas, yaml_text
-from agenteval.datasets.document import Document, below, reported
+from agenteval.datasets.document import Document, Problems, below
 from agenteval.datasets.fields import Id, Strict, Text
 from agenteval.domain.errors import InputError
 from agenteval.domain.json_value import Json
@@ -119,14 +119,14 @@ def _parsed(text: str, name: str) -> tuple[Document, str]:
 
 
 def _read(document: Document, default_name: str, check: Check, variable: Variable) -> Target:
-    problems: list[InputError] = []
+    problems = Problems()
     found = document.check(_Target, document.value, "", problems)
     if found is None:
-        raise reported(problems)
+        raise problems.error()
     filling = _Filling(document, variable)
     params = filling.filled(found.params, "/params")
     if filling.problems:
-        raise reported(filling.problems)
+        raise filling.problems.error()
     if found.channel == "replay" and isinstance(file := params.get("dialogs"), str):
         params = {**params, "dialogs": dialogs.load(Path(file)).by_id}
     secrets = frozenset(filling.values)
@@ -135,9 +135,8 @@ def _read(document: Document, default_name: str, check: Check, variable: Variabl
         check(target)
     except InputError as error:
         hide = Redactor(secrets)
-        raise reported(
-            [document.problem(p.where, hide(p.message), p.fix) for p in error.problems or [error]]
-        ) from None  # the cause shows the secrets
+        problems.extend(document.problem(p.where, hide(p.message), p.fix) for p in error.problems or [error])
+        raise problems.error() from None  # the cause shows the secrets
     return target
 
 
@@ -148,7 +147,7 @@ class _Filling:
     document: Document
     variable: Variable
     values: set[str] = field(default_factory=set)
-    problems: list[InputError] = field(default_factory=list)
+    problems: Problems = field(default_factory=Problems)
 
     def filled(self, value: Any, pointer: str) -> Any:
         if isinstance(value, str):

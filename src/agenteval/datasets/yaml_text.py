@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from agenteval.datasets.document import MAX_DEPTH, NUMBER, Document, below, number, reported
+from agenteval.datasets.document import MAX_DEPTH, NUMBER, Document, Problems, below, number
 from agenteval.domain.errors import InputError
 from agenteval.domain.json_value import Json
 
@@ -27,7 +27,7 @@ def parse(text: str, name: str, *, as_written: bool = False) -> Document:
     except yaml.YAMLError as error:
         raise _syntax(error, text, name) from error
     if builder.problems:
-        raise reported(builder.problems)
+        raise builder.problems.error()
     return Document(name, builder.value, lambda: builder.lines).cleaned()
 
 
@@ -52,7 +52,7 @@ class _Builder:
     as_written: bool
     value: Json = None
     lines: dict[str, int] = field(default_factory=dict)
-    problems: list[InputError] = field(default_factory=list)
+    problems: Problems = field(default_factory=Problems)
     documents: int = 0
     around: list[_Open] = field(default_factory=list)
 

@@ -243,8 +243,8 @@ def test_rows_without_a_dialog_id_are_dialogs_unless_they_are_numbered() -> None
 def test_unknown_columns_are_named() -> None:
     loaded = load("input,output,statuss,来源\na,b,c,d\n")
     assert loaded.warnings == (
-        "f: column 'statuss' is not used (did you mean 'status'?)",
-        "f: column '来源' is not used",
+        "f: row 1: column 'statuss' is not used (did you mean 'status'?)",
+        "f: row 1: column '来源' is not used",
     )
 
 
@@ -281,7 +281,7 @@ def test_every_problem_of_a_table_names_row_and_column() -> None:
         ),
         (
             "input,output,回答\na,b,c\n",
-            "f: row 1: the columns 'output' and '回答' both mean actual_output (rename one)",
+            "f: row 1: the columns 'output' and '回答' both mean actual_output",
         ),
         ('input,output\na,"b\n', "f: row 2 (line 2): is no CSV: unexpected end of data"),
         ('input,output\n"a"b,c\n', "f: row 2 (line 2): is no CSV"),
@@ -290,6 +290,13 @@ def test_every_problem_of_a_table_names_row_and_column() -> None:
 def test_a_table_that_cannot_be_read(text: str, problem: str) -> None:
     (found,) = problems(text)
     assert found.startswith(problem)
+
+
+def test_a_file_of_faults_is_not_read_to_its_end() -> None:
+    for text in ("input,output\n" + "a\n" * 2_000, "{}\n" * 2_000, "[" + "{}," * 2_000 + "{}]"):
+        found = problems(text)
+        assert len(found) == 51
+        assert found[-1] == "and 950 more problems, then reading ended"
 
 
 def test_workbooks_and_other_encodings_are_told_what_to_do() -> None:
