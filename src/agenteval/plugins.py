@@ -9,6 +9,7 @@ error.
 import importlib
 import pkgutil
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields
 from difflib import get_close_matches
 from fractions import Fraction
 from functools import cached_property
@@ -101,7 +102,7 @@ class Registry(Generic[T]):
         try:
             return _adapter(cls).validate_python(params)
         except ValidationError as error:
-            raise InputError.all([_problem(fault, params_at) for fault in error.errors()]) from None
+            raise InputError.all([_problem(fault, params_at, cls) for fault in error.errors()]) from None
 
     def all(self) -> list[type[T]]:
         """Every plug-in that works."""
@@ -166,11 +167,16 @@ def _adapter(plugin: type[T]) -> TypeAdapter[T]:
     return TypeAdapter(plugin)
 
 
-def _problem(fault: Mapping[str, Any], where: str) -> InputError:
-    message = str(fault["msg"]).removeprefix("Value error, ")
-    place = "".join(f"/{part}" for part in fault["loc"])
+def _problem(fault: Mapping[str, Any], where: str, plugin: type[object]) -> InputError:
+    path = [str(part).replace("~", "~0").replace("/", "~1") for part in fault["loc"]]
+    place = "/".join([where, *path])
+    if fault["type"] in {"missing", "missing_argument"}:
+        return InputError("this parameter is required", where=place)
     if fault["type"] == "unexpected_keyword_argument":
-        message = "unknown parameter"
-    elif fault["type"] in {"missing", "missing_argument"}:
-        message = "this parameter is required"
-    return InputError(message, where=f"{where}{place}")
+        near = get_close_matches(path[-1], _names(plugin), n=1) if len(path) == 1 else []
+        return InputError("unknown parameter", where=place, fix=f"did you mean {near[0]!r}?" if near else "")
+    return InputError(str(fault["msg"]).removeprefix("Value error, "), where=place)
+
+
+def _names(plugin: Any) -> list[str]:
+    return [f.name for f in fields(plugin)]
