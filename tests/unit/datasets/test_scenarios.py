@@ -175,7 +175,7 @@ cases:
         "f: /cases/0/mesages (line 6): there is no such field (did you mean 'messages'?)",
         "f: /cases/0/eval_rules/0/weigth (line 9): there is no such field (did you mean 'weight'?)",
         "f: /cases/0/eval_rules/1/type (line 10): unknown rule 'keyword_mach' (did you mean 'keyword_match'?)",
-        "f: /cases/0/eval_rules/2/params/all_off (line 12): unknown parameter",
+        "f: /cases/0/eval_rules/2/params/all_off (line 12): unknown parameter (did you mean 'all_of'?)",
         "f: /cases/1/messages/1 (line 14): is blank",
         "f: /cases/1/messages/2 (line 14): must be text, not null: put it in quotes",
         "f: /cases/1/messages/3 (line 14): must be text",

@@ -119,7 +119,7 @@ def test_every_problem_is_reported_with_its_place() -> None:
     assert problems("channel: htp") == ["f: /channel (line 1): unknown channel 'htp' (did you mean 'http'?)"]
     assert problems("channel: http\nparams:\n  url: http://a\n  metod: PUT\n  poll: {url: 'http://b'}")[1:] == [
         "f: /params/poll/done_path (line 5): this parameter is required",
-        "f: /params/metod (line 4): unknown parameter",
+        "f: /params/metod (line 4): unknown parameter (did you mean 'method'?)",
     ]
 
 
