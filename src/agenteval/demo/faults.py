@@ -4,8 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from agenteval.domain.json_value import Json
+from agenteval.reporting.items import Item, Kind, items
 from agenteval.reporting.level import Level
-from agenteval.reporting.reading import Item, Kind, entries, items
+from agenteval.reporting.reading import entries
 from agenteval.reporting.report import Lang, RunReport
 
 

@@ -102,6 +102,8 @@ def causes(summary: RunSummary, labels: Labels) -> str:
 def milliseconds(value: float | None) -> str:
     if value is None:
         return NONE
+    if value < 10:
+        return f"{value:.1f}".removesuffix(".0") + " ms"
     return f"{value:.0f} ms" if value < 1000 else f"{value / 1000:.2f} s"
 
 

@@ -45,7 +45,7 @@ async def junit_report(report: RunReport, lang: Lang) -> AsyncIterator[str]:
 
 def _kind(entry: Entry) -> str | None:
     """The element that tells how it went; none for what passed."""
-    if entry.level in (Level.INTERRUPTED, Level.NOT_RUN, Level.NO_RULES):
+    if entry.level in (Level.INTERRUPTED, Level.OPEN, Level.NOT_RUN, Level.NO_RULES):
         return "skipped"
     outcome = entry.attempt.outcome if entry.attempt else None
     if outcome is None or outcome.passed is None:
@@ -74,10 +74,8 @@ def _testcase(entry: Entry, labels: Labels) -> Iterator[str]:
 
 
 def _ending(kind: str, entry: Entry, labels: Labels) -> str:
-    if entry.attempt is None:
-        return _open(kind, {"message": labels("not_run.note")}, closed=True)
-    if entry.level is Level.INTERRUPTED:
-        return _open(kind, {"message": labels("interrupted.note")}, closed=True)
+    if entry.attempt is None or entry.attempt.outcome is None:
+        return _open(kind, {"message": labels(f"{entry.level}.note")}, closed=True)
     sentences = why(entry.attempt, labels)
     told = [r for r in entry.results if r.reason and (r.passed is not True or r.vetoes)]
     reasons = [labels("colon").join([r.label, r.reason]) for r in told]

@@ -10,6 +10,7 @@ class Level(StrEnum):
     UNSETTLED = "unsettled"
     PARTIAL = "partial"
     INTERRUPTED = "interrupted"
+    OPEN = "open"
     NOT_RUN = "not_run"
     NO_RULES = "no_rules"
     SUCCESS = "success"
@@ -31,6 +32,7 @@ _MARKS = {
     Level.UNSETTLED: "?",
     Level.PARTIAL: "◐",
     Level.INTERRUPTED: "‖",
+    Level.OPEN: "…",
     Level.NOT_RUN: "–",
     Level.NO_RULES: "–",
     Level.SUCCESS: "✓",

@@ -8,21 +8,10 @@ from agenteval.domain.transcript import Turn
 from agenteval.reporting import figures
 from agenteval.reporting.escape import for_markdown, markdown_fence
 from agenteval.reporting.explain import policy_in_words, why
+from agenteval.reporting.items import Item, items, more_detail
 from agenteval.reporting.labels import Labels
 from agenteval.reporting.level import GOOD_MARKS
-from agenteval.reporting.reading import (
-    Entry,
-    Item,
-    entries,
-    facts,
-    header,
-    items,
-    more_detail,
-    overview,
-    reply_text,
-    setup,
-    unscored,
-)
+from agenteval.reporting.reading import Entry, entries, facts, header, overview, reply_text, setup, unscored
 from agenteval.reporting.report import Lang, RunReport
 
 

@@ -14,21 +14,10 @@ from agenteval.domain.outcome import RuleResult
 from agenteval.reporting import figures
 from agenteval.reporting.escape import for_terminal
 from agenteval.reporting.explain import policy_in_words, why
+from agenteval.reporting.items import Item, items
 from agenteval.reporting.labels import Labels
 from agenteval.reporting.level import GOOD_MARKS, Level
-from agenteval.reporting.reading import (
-    Entry,
-    Item,
-    Worst,
-    entries,
-    facts,
-    header,
-    items,
-    l1_text,
-    l2_text,
-    overview,
-    unscored,
-)
+from agenteval.reporting.reading import Entry, Worst, entries, facts, header, l1_text, l2_text, overview, unscored
 from agenteval.reporting.report import Lang, RunReport
 
 LISTED = 50
@@ -46,6 +35,7 @@ _STYLES = {
     Level.FAILURE: "red",
     Level.UNSETTLED: "magenta",
     Level.INTERRUPTED: "dim",
+    Level.OPEN: "dim",
     Level.NOT_RUN: "dim",
     Level.NO_RULES: "dim",
 }

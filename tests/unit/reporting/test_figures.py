@@ -74,7 +74,10 @@ def test_what_was_not_measured_is_a_dash_with_its_cause(labels: Labels) -> None:
         assert labels("cause.tie") in figure.note
 
 
-@pytest.mark.parametrize(("ms", "shown"), [(None, "—"), (0.4, "0 ms"), (812.0, "812 ms"), (1240.0, "1.24 s")])
+@pytest.mark.parametrize(
+    ("ms", "shown"),
+    [(None, "—"), (0.0, "0 ms"), (0.42, "0.4 ms"), (5.0, "5 ms"), (812.0, "812 ms"), (1240.0, "1.24 s")],
+)
 def test_latency(ms: float | None, shown: str) -> None:
     assert figures.milliseconds(ms) == shown
 

@@ -1,17 +1,28 @@
 """Slots, steps and intents as people are told of them, and the order of attempts."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from agenteval.domain.outcome import RuleResult
-from agenteval.domain.records import RunCase
+from agenteval.domain.records import AttemptStatus, RunCase
 from agenteval.domain.scenario import Case
+from agenteval.reporting.items import counted, items, more_detail
 from agenteval.reporting.labels import Labels
 from agenteval.reporting.level import Level
-from agenteval.reporting.reading import Entry, Worst, counted, entries, items, more_detail, unscored
+from agenteval.reporting.reading import Entry, Worst, entries, unscored
 from agenteval.reporting.report import language_of
-from tests.fakes.reports import REPAIR_SLOTS, chinese_report, english_report, filled, missing, scored, seed_case
+from tests.fakes.reports import (
+    REPAIR_SLOTS,
+    chinese_report,
+    english_report,
+    filled,
+    missing,
+    report_of,
+    scored,
+    seed_case,
+)
 
 ZH, EN = Labels("zh"), Labels("en")
 
@@ -117,3 +128,11 @@ async def test_what_is_unscored_and_what_to_do_about_it() -> None:
 async def test_a_report_speaks_the_users_language() -> None:
     assert await language_of(chinese_report()) == "zh"
     assert await language_of(english_report()) == "en"
+
+
+async def test_what_is_still_going_on_is_not_called_interrupted() -> None:
+    case = seed_case()
+    going = replace(case.attempts[0], status=AttemptStatus.OPEN, outcome=None, results=())
+    (entry,) = [e async for e in entries(report_of(replace(case, attempts=(going,))))]
+    assert entry.level is Level.OPEN
+    assert not entry.needs_reasons

@@ -7,16 +7,10 @@ from agenteval.reporting import figures
 from agenteval.reporting.explain import why
 from agenteval.reporting.html.dialog import dialog
 from agenteval.reporting.html.elements import Html, joined, tag
+from agenteval.reporting.items import Item, items, more_detail
 from agenteval.reporting.labels import Labels
 from agenteval.reporting.level import GOOD_MARKS, Level
-from agenteval.reporting.reading import (
-    Entry,
-    Item,
-    facts,
-    items,
-    more_detail,
-    overview,
-)
+from agenteval.reporting.reading import Entry, facts, overview
 
 _GOOD = {True: "ok", False: "bad", None: "unknown"}
 
@@ -48,9 +42,7 @@ def row(entry: Entry, labels: Labels) -> Html:
 def _body(entry: Entry, anchor: str, labels: Labels) -> Html:
     if entry.attempt is None:
         return tag("div", tag("p", labels("not_run.note"), class_="note"), class_="body", id=anchor)
-    sentences = why(entry.attempt, labels)
-    if entry.level is Level.INTERRUPTED:
-        sentences = [labels("interrupted.note")]
+    sentences = why(entry.attempt, labels) if entry.attempt.outcome else [labels(f"{entry.level}.note")]
     reasons = tag("ul", *(tag("li", sentence) for sentence in sentences), class_="why") if sentences else None
     tags = entry.place.case.tags
     return tag(

@@ -40,7 +40,7 @@ def outcome_bar(summary: RunSummary, labels: Labels) -> Html:
 
 # ---- from intent to pass ---------------------------------------------------------------------------------------------
 
-_ROW, _LEFT, _BAR = 44, 164, 280
+_ROW, _LEFT, _BAR = 44, 170, 240
 
 
 def funnel(summary: RunSummary, labels: Labels) -> Html:

@@ -12,8 +12,9 @@ from agenteval.domain.text import is_blank
 from agenteval.domain.transcript import ToolCall, Turn, TurnStatus
 from agenteval.reporting import figures
 from agenteval.reporting.html.elements import Html, joined, tag
+from agenteval.reporting.items import items
 from agenteval.reporting.labels import Labels
-from agenteval.reporting.reading import items, reply_text
+from agenteval.reporting.reading import reply_text
 
 LONGEST = 20_000
 """Characters of one text that are shown."""

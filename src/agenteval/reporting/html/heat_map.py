@@ -8,11 +8,12 @@ from agenteval.domain.run_summary import RunSummary, Share
 from agenteval.reporting import figures
 from agenteval.reporting.html.elements import Html, joined, tag
 from agenteval.reporting.html.svg import Point, coordinate, rect, svg, text
+from agenteval.reporting.items import Item, Kind, items
 from agenteval.reporting.labels import Labels
-from agenteval.reporting.reading import Entry, Item, Kind, items
+from agenteval.reporting.reading import Entry
 
 ROWS, COLUMNS = 60, 40
-_CELL, _HEAD, _TAIL = 36, 104, 80
+_CELL, _HEAD, _TAIL = 36, 104, 112
 _LETTER = 7.6
 """The width of a letter, more or less."""
 _ITEMS = 1_000
