@@ -50,7 +50,10 @@ def reason(mode: Mode, done: Completion, language: Language, *, silent: bool) ->
         (("不计入 " if zh else "not counted "), left),
     ]
     told = ("；" if zh else "; ").join(head + ("、" if zh else ", ").join(names) for head, names in parts if names)
-    head = _counts(mode, done, language)
+    if unscored and not missing and done.slot_count.done + done.step_count.done == 0:
+        head = "没有一项能判定" if zh else "no item could be judged"
+    else:
+        head = _counts(mode, done, language)
     return head + (("：" if zh else ": ") + told if told else "")
 
 
