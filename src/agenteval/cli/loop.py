@@ -3,6 +3,7 @@
 import asyncio
 import os
 import signal
+import sys
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -11,6 +12,8 @@ from typing import Any, TypeVar
 from agenteval.cli.invocation import INTERRUPTED
 
 T = TypeVar("T")
+
+SHOW_CURSOR = b"\x1b[?25h"
 
 
 def run_async(coroutine: Coroutine[Any, Any, T]) -> T:
@@ -32,6 +35,8 @@ def stopped_by_ctrl_c(say: Callable[[str], None]) -> Iterator[asyncio.Event]:
     stop = asyncio.Event()
 
     def again(_signal: int, _frame: FrameType | None) -> None:
+        if sys.stderr.isatty():
+            os.write(sys.stderr.fileno(), SHOW_CURSOR)  # the progress bar hides it
         os._exit(INTERRUPTED)
 
     def first(_signal: int, _frame: FrameType | None) -> None:

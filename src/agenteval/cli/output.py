@@ -1,5 +1,6 @@
 """Results, on stdout or in a file."""
 
+import os
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -17,6 +18,11 @@ def people(*lines: str) -> None:
         print(for_terminal(line, sys.stdout.encoding), flush=True)
 
 
+def shows(text: str) -> bool:
+    """Whether the terminal can show it."""
+    return for_terminal(text, sys.stdout.encoding) == text
+
+
 def machines(document: str | bytes) -> None:
     """A document for programs: UTF-8, whatever the terminal's encoding is."""
     sys.stdout.flush()
@@ -25,7 +31,7 @@ def machines(document: str | bytes) -> None:
 
 
 def json(value: Any, *, indent: bool = True) -> None:
-    machines(orjson.dumps(value, option=orjson.OPT_INDENT_2 if indent else 0) + b"\n")
+    machines(orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS | (orjson.OPT_INDENT_2 if indent else 0)) + b"\n")
 
 
 def table(rows: Iterable[Sequence[str]], columns: Sequence[str]) -> None:
@@ -44,7 +50,7 @@ def writable(*paths: Path | None) -> None:
     for path in filter(None, paths):
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            with path.open("ab"):
-                pass
         except OSError as error:
             raise InputError(f"cannot be written: {error.strerror}", where=str(path)) from error
+        if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
+            raise InputError("cannot be written: it is a folder, or protected", where=str(path))

@@ -12,6 +12,7 @@ import typer
 if TYPE_CHECKING:
     from agenteval.bootstrap import App
     from agenteval.domain.records import Run
+    from agenteval.reporting.report import Lang as Language
     from agenteval.reporting.report import RunReport
 
 LAST = "last"
@@ -52,21 +53,21 @@ async def report_of(app: "App", run: "Run") -> "RunReport":
     return RunReport(run, await app.runs.summary(run), partial(attempts.views, app.store, run.id))
 
 
-async def show(report: "RunReport", form: Format, lang: Literal["zh", "en"] | None) -> None:
-    """On stdout."""
+async def show(report: "RunReport", form: Format, lang: "Language | None") -> None:
+    """On stdout; in the language of the dialogs, unless the terminal cannot show it."""
     from agenteval.cli import output
     from agenteval.reporting.report import language_of
     from agenteval.reporting.terminal import print_report
 
-    lang = lang or await language_of(report)
     if form is Format.TERMINAL:
-        await print_report(report, lang, sys.stdout)
-    else:
-        async for piece in _pieces(report, form, lang):
-            output.machines(piece)
+        spoken = lang or (await language_of(report) if output.shows("中文") else "en")
+        await print_report(report, spoken, sys.stdout)
+        return
+    async for piece in _pieces(report, form, lang or await language_of(report)):
+        output.machines(piece)
 
 
-async def write(report: "RunReport", paths: Mapping[Format, Path], lang: Literal["zh", "en"] | None) -> None:
+async def write(report: "RunReport", paths: Mapping[Format, Path], lang: "Language | None") -> None:
     """Into files, in UTF-8. Raises InputError for one that cannot be written."""
     from agenteval.domain.errors import InputError
     from agenteval.reporting.report import language_of
@@ -87,7 +88,7 @@ async def write(report: "RunReport", paths: Mapping[Format, Path], lang: Literal
             ) from error
 
 
-def _pieces(report: "RunReport", form: Format, lang: Literal["zh", "en"]) -> AsyncIterator[str]:
+def _pieces(report: "RunReport", form: Format, lang: "Language") -> AsyncIterator[str]:
     match form:
         case Format.MARKDOWN:
             from agenteval.reporting.markdown import markdown_report

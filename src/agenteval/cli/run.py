@@ -15,7 +15,7 @@ from agenteval.cli.loop import run_async, stopped_by_ctrl_c
 from agenteval.cli.reports import FILES, Format, Lang
 from agenteval.domain.errors import AgentEvalError
 from agenteval.domain.exact import exact
-from agenteval.domain.scenario import Policy, RuleLogic, VerdictPolicy
+from agenteval.domain.scenario import EffectivePolicy, Policy, RuleLogic, VerdictPolicy
 
 if TYPE_CHECKING:
     from agenteval.bootstrap import App
@@ -104,7 +104,8 @@ def run(
     from agenteval.settings import variable
 
     invocation: Invocation = context.obj
-    _consistent(context, resume, begins=bool(scenarios and target))
+    policy = Policy(rule_logic, rule_pass_threshold, verdict_policy, success_threshold, partial_threshold)
+    _consistent(context, resume, policy, begins=bool(scenarios and target))
     named = {Format.HTML: html, Format.JUNIT: junit, Format.MARKDOWN: markdown, Format.JSON: json_out}
     paths = {form: report_dir / name for form, name in FILES.items()} if report_dir else {}
     paths |= {form: path for form, path in named.items() if path}
@@ -119,7 +120,7 @@ def run(
             target=replace(targets.load(target, factory, variable), **overrides),
             target_source=targets.source(target) | overrides,
             name=name,
-            policy=Policy(rule_logic, rule_pass_threshold, verdict_policy, success_threshold, partial_threshold),
+            policy=policy,
             repeats=repeats,
             sample=sample,
             seed=seed,
@@ -136,14 +137,14 @@ def run(
             if ended is None:
                 return INTERRUPTED
             report = await reports.report_of(wired, ended)
-            await reports.show(report, Format.JSON if as_json else Format.TERMINAL, lang)
             await reports.write(report, paths, lang)
+            await reports.show(report, Format.JSON if as_json else Format.TERMINAL, lang)
         return 0
 
     raise typer.Exit(run_async(evaluated()))
 
 
-def _consistent(context: typer.Context, resume: str, *, begins: bool) -> None:
+def _consistent(context: typer.Context, resume: str, policy: Policy, *, begins: bool) -> None:
     """Fails with a usage error."""
     settled = [name for name in SETTLED if str(context.get_parameter_source(name)).endswith("COMMANDLINE")]
     if resume and settled:
@@ -151,6 +152,10 @@ def _consistent(context: typer.Context, resume: str, *, begins: bool) -> None:
         context.fail(f"--resume does not go with {names}: a run keeps what it began with")
     if not resume and not begins:
         context.fail("give SCENARIO... and --target, or --resume RUN")
+    try:
+        EffectivePolicy.of(policy)
+    except ValueError as error:
+        context.fail(str(error))
 
 
 def _load_scenarios(invocation: Invocation, paths: list[Path]) -> "list[Scenario]":

@@ -62,5 +62,5 @@ def _members(stats: "RunStats") -> dict[str, Any]:
         "wanted": stats.wanted,
         "finished": stats.finished,
         "passed": stats.passed,
-        "levels": {"null" if level is None else level: count for level, count in stats.levels.items()},
+        "levels": {"unsettled" if level is None else level: count for level, count in stats.levels.items()},
     }
