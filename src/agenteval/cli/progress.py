@@ -14,9 +14,9 @@ from rich.table import Table
 from agenteval.engine.progress import Progress, Stage
 
 LINE_EVERY_S = 10.0
-BAR_COLUMNS = 30
+BAR_COLUMNS = 16
 
-WAITING = {Stage.SLOT: "turn to talk", Stage.AGENT: "agent", Stage.JUDGE: "judge"}
+WAITING = {Stage.SLOT: "turn", Stage.AGENT: "agent", Stage.JUDGE: "judge"}
 
 
 class Shown:

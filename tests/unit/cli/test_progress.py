@@ -27,7 +27,7 @@ def test_a_run_that_waits_says_for_what() -> None:
         for _ in range(count):
             now.move(before, after)
     now.finished(FAILURE)
-    assert str(shown) == "1/12 done, 1 failed, 0 unscored; waiting for: turn to talk 4, agent 3, judge 1"
+    assert str(shown) == "1/12 done, 1 failed, 0 unscored; waiting for: turn 4, agent 3, judge 1"
 
 
 def test_a_line_now_and_then_also_when_nothing_moves() -> None:
