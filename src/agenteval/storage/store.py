@@ -73,8 +73,11 @@ class Store:
     async def _prepare(self) -> None:
         try:
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self.path.open("ab").close()  # the driver leaves a thread behind when it cannot
         except OSError as error:
-            raise StorageError(error.strerror or str(error), where=str(self.path.parent)) from error
+            raise StorageError(
+                error.strerror or str(error), where=error.filename, fix=_advice("unable to open")
+            ) from error
         async with self.read() as connection:
             current = await connection.run_sync(schema_version)
         if current != HEAD:
