@@ -158,8 +158,8 @@ def parameters_schema(plugin: type[object]) -> dict[str, Any]:
 
 class _Schema(GenerateJsonSchema):
     def encode_default(self, dft: Any) -> Any:
-        """Exact numbers are numbers to a reader of the schema."""
-        return super().encode_default(float(dft) if isinstance(dft, Fraction) else dft)
+        """As people write it: exact numbers are numbers, and what is parsed from something has that as `written`."""
+        return super().encode_default(float(dft) if isinstance(dft, Fraction) else getattr(dft, "written", dft))
 
 
 @per_class

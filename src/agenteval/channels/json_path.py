@@ -21,6 +21,11 @@ class JsonPath:
     text: str
     steps: tuple[str, ...]
 
+    @property
+    def written(self) -> str:
+        """As it stands in a target."""
+        return self.text
+
     @classmethod
     def parse(cls, text: Any) -> "JsonPath":
         """Raises ValueError when it is neither form."""

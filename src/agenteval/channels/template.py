@@ -17,6 +17,11 @@ class Template:
 
     body: Any
 
+    @property
+    def written(self) -> Any:
+        """As it stands in a target."""
+        return self.body
+
     @classmethod
     def parse(cls, body: Any, names: Collection[str]) -> "Template":
         """Raises ValueError for a place whose name is not in `names`."""

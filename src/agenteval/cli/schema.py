@@ -25,7 +25,7 @@ def schema(
     elif name in RULES.names:
         found = parameters_schema(RULES.get(name))
     elif name in CHANNELS.names:
-        found = parameters_schema(CHANNELS.get(name))
+        found = targets.as_in_files(name, parameters_schema(CHANNELS.get(name)))
     else:
         known = ["scenario", "target", *RULES.names, *CHANNELS.names]
         near = get_close_matches(name, known, n=1)

@@ -60,7 +60,7 @@ def reload(source: Json, check: Check, variable: Variable) -> Target:
 def schema(channels: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """The JSON Schema (draft 2020-12) of target files; `channels`: the schema of each channel's parameters."""
     whole = schemas.of(_Target, "AgentEval target", [_EXAMPLE])
-    schemas.choose(whole, whole, "channel", {name: _as_in_files(name, params) for name, params in channels.items()})
+    schemas.choose(whole, whole, "channel", {name: as_in_files(name, params) for name, params in channels.items()})
     return whole
 
 
@@ -81,6 +81,7 @@ class _Target(Strict):
     name: Id | None = None
     """Default: the file's name."""
     channel: Text
+    """The way to talk to it."""
     params: dict[str, Any] = Field(default_factory=dict)
     """Parameters of the channel. ${NAME} stands for an environment variable."""
     timeout_s: Annotated[float, Field(gt=0)] = _DEFAULTS["timeout_s"]
@@ -170,8 +171,9 @@ class _Filling:
         return value
 
 
-def _as_in_files(channel: str, params: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A file names the file of the recorded dialogs, which the channel is handed loaded."""
+def as_in_files(channel: str, params: Mapping[str, Any]) -> dict[str, Any]:
+    """The schema of a channel's parameters for those who write them: a target names the file of the recorded dialogs,
+    which the channel is handed loaded."""
     if channel != "replay":
-        return params
+        return dict(params)
     return {**params, "properties": {**params["properties"], "dialogs": {"type": "string", "title": "File"}}}
