@@ -24,6 +24,7 @@ from pydantic import (
     PositiveInt,
     SecretStr,
     ValidationError,
+    WithJsonSchema,
 )
 
 from agenteval.domain.errors import ConfigError
@@ -78,48 +79,68 @@ def _listed(value: Any) -> Any:
 
 HeaderName: TypeAlias = Annotated[str, Field(pattern=r"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")]
 HeaderValue: TypeAlias = Annotated[SecretStr, AfterValidator(_sendable)]
-Price: TypeAlias = Annotated[Fraction, BeforeValidator(_price), Field(ge=0)]
+Price: TypeAlias = Annotated[
+    Fraction, BeforeValidator(_price), Field(ge=0), WithJsonSchema({"type": "number", "minimum": 0})
+]
 
 
-class ModelSettings(BaseModel):
-    """How one model is reached and used.
+class _Section(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True, use_attribute_docstrings=True)
 
-    `context_tokens`: what one request may hold, question and answer together. Prices are per million tokens, in the
-    currency of your choice. `timeout_s` is for one attempt. `structured`: how answers are made to fit a schema; `auto`
-    finds out what the provider accepts. `temperature` and `seed` are left out by themselves where a model refuses them.
-    """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, hide_input_in_errors=True)
+class ModelSettings(_Section):
+    """How one model is reached and used."""
+
+    model_config = ConfigDict(allow_inf_nan=False)
 
     base_url: Annotated[str, AfterValidator(_base_url)]
+    """Where its API is: what stands before `/chat/completions`, usually up to `/v1`."""
     model: Annotated[str, Field(min_length=1)]
+    """Its name, as the provider spells it."""
     api_key: Annotated[SecretStr, AfterValidator(_sendable)] | None = None
+    """Sent as a bearer token; shown nowhere."""
     provider: str = "openai_compatible"
+    """The plug-in that speaks to it."""
     context_tokens: PositiveInt = 32_768
+    """What one request may hold, question and answer together; longer dialogs are judged in overlapping windows."""
     temperature: Annotated[float, Field(ge=0, le=2)] = 0.0
+    """Left out by itself where a model refuses it."""
     seed: int = 0
+    """Left out by itself where a model refuses it."""
     max_tokens: PositiveInt | None = None
+    """Tokens of one answer at most; without it the provider decides."""
     timeout_s: PositiveFloat = 60.0
+    """For one attempt, seconds."""
     max_concurrency: PositiveInt = 100
+    """Requests on their way at one time."""
     requests_per_minute: PositiveFloat | None = None
+    """The provider's limit; without it there is none but what its answers ask for."""
     tokens_per_minute: PositiveFloat | None = None
+    """The provider's limit, questions and answers together."""
     input_price: Price | None = None
+    """For a million tokens, in the currency of your choice. Without both prices the cost of a run is unknown."""
     output_price: Price | None = None
+    """The same for what the model writes."""
     structured: Literal["auto", "json_schema", "tool", "prompted"] = "auto"
+    """How answers are made to fit a schema; `auto` finds out what the provider accepts, and remembers it."""
     headers: Annotated[Mapping[HeaderName, HeaderValue], BeforeValidator(_pairs)] = {}
+    """Sent with each request, as secrets: `Name=value,Other=value` in a variable, a table in the file."""
 
 
-class Settings(BaseModel):
-    """`database_url`: a path of an SQLite file, or a URL. `allowed_targets`: see `net.guard`. A role without a model is
-    None."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+class Settings(_Section):
+    """A role without a model is None."""
 
     database_url: str = ".agenteval/agenteval.db"
+    """A path of an SQLite file, or its URL (`sqlite:///...`)."""
     allowed_targets: Annotated[tuple[str, ...], BeforeValidator(_listed)] = ()
+    """Loopback and private addresses that a shared installation may talk to: hosts, addresses or networks, perhaps with
+    a port, separated by commas. The command line may talk to all of them."""
     judge: ModelSettings | None = None
+    """The model that judges what code cannot decide."""
     embedding: ModelSettings | None = None
+    """The model that compares meanings for `semantic_similarity`."""
     moderation: ModelSettings | None = None
+    """The model that flags replies for `safety`."""
 
     def model(self, role: Role) -> ModelSettings | None:
         found: ModelSettings | None = getattr(self, role.value)

@@ -147,8 +147,11 @@ class _Rule(Strict):
     """A rule that judges the dialog."""
 
     type: Text
+    """Which rule."""
     params: dict[str, Any] = Field(default_factory=dict)
+    """Its parameters."""
     weight: Positive = Field(default=Fraction(1), json_schema_extra={"default": 1})
+    """Its share under rule_logic: weighted."""
     label: Name = ""
     """Names the rule in the report, once in a case. Default: its type."""
     layer: Layer | None = None
@@ -161,11 +164,17 @@ class _Expectation(Strict):
     """Plain expectations of the last reply; each is a rule that must pass."""
 
     keywords_all: Texts | None = None
+    """All of them stand in it."""
     keywords_any: Texts | None = None
+    """At least one of them does."""
     keywords_none: Texts | None = None
+    """None of them does."""
     max_latency_ms: Positive | None = None
+    """It came within this time."""
     json_schema: dict[str, Any] | None = None
+    """It is JSON that fits."""
     reference: Said | None = None
+    """It means the same as this."""
 
 
 class _Case(_Policy):
@@ -174,13 +183,19 @@ class _Case(_Policy):
     id: Id | None = None
     """Unique in the scenario. Default: case-001 and so on, by its place."""
     name: Name = ""
+    """For people; shown in reports."""
     description: Text = ""
+    """For people."""
     tags: Tags = ()
+    """Kept with the case, and part of the JSON report."""
     type: CaseType | None = None
     """single_turn has exactly one message. Default: by the number of messages."""
     messages: Texts
+    """What the user says."""
     eval_rules: tuple[SkipValidation[_Rule], ...] = ()
+    """How the dialog is judged."""
     expectation: SkipValidation[_Expectation] | None = None
+    """Plain expectations of the last reply."""
 
     @model_validator(mode="after")
     def _one_message(self) -> Self:
@@ -193,9 +208,13 @@ class _Scenario(_Policy):
     """What is said to the agent, and what is expected of it."""
 
     name: Id
+    """Shown in reports; tells apart cases of the same id in several files."""
     description: Text = ""
+    """For people."""
     tags: Tags = ()
+    """For people."""
     cases: Annotated[tuple[SkipValidation[_Case], ...], Field(min_length=1)]
+    """The dialogs to hold, at least one."""
 
 
 class _Reading:
