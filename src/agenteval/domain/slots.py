@@ -121,6 +121,22 @@ def _plain_amounts(text: str) -> list[Found]:
     return [Found(start, end, text[start:end], Money(value, None)) for start, end, value in numbers(narrow(text))]
 
 
+# ---- numbers ---------------------------------------------------------------------------------------------------------
+
+_NO_COUNT = re.compile(r"[月年a-z半整]|[上下中]午|[早晚夜]", re.IGNORECASE)
+
+
+def _numbers(text: str) -> _Values:
+    """Not the 3 of "May 3" or "下午3点". What may as well be a count ("3点", "1/3", "3号") stays."""
+    taken = {
+        place
+        for start, end, _ in (*dates(text), *times(text))
+        if _NO_COUNT.search(text, start, end)
+        for place in range(start, end)
+    }
+    return ((start, end, value) for start, end, value in numbers(text) if start not in taken)
+
+
 # ---- money -----------------------------------------------------------------------------------------------------------
 
 _CURRENCIES = {
@@ -232,7 +248,7 @@ def _whole_text(text: str) -> _Values:
 
 _FINDERS = {
     SlotType.TEXT: _whole_text,
-    SlotType.NUMBER: numbers,
+    SlotType.NUMBER: _numbers,
     SlotType.MONEY: _money,
     SlotType.PHONE: _phones,
     SlotType.EMAIL: _emails,
