@@ -79,14 +79,20 @@ def verify(question: Question[Any], raw: object, seen: Seen, *, last: bool) -> V
     try:
         value = read(question.form, raw, reader)
     except FormError as error:
-        cause = Cause.EVIDENCE if error.evidence else Cause.SCHEMA
-        return Verified(None, (Flaw((), question.form, raw, str(error), cause),))
+        # What an item lost is then missing from the whole: "done" whose one quote was invented has none.
+        errors = [*reader.errors, error]
+        message = "; ".join(map(str, errors))
+        return Verified(None, (Flaw((), question.form, raw, message, _cause(errors)),))
     return Verified(value, tuple(reader.flaws), tuple(reader.dropped))
 
 
 def verify_code(dialog: Dialog, value: F) -> F:
     """The answer of a rule's own code with its quotes located. Raises FormError for a quote that does not hold."""
     return read(type(value), dump(value), _Evidence(Seen(dialog, View()), last=False))  # type: ignore[return-value]
+
+
+def _cause(errors: Sequence[FormError]) -> Cause:
+    return Cause.EVIDENCE if any(error.evidence for error in errors) else Cause.SCHEMA
 
 
 def _word(text: str) -> str:
@@ -97,6 +103,7 @@ class _Evidence(Reader):
     def __init__(self, seen: Seen, *, last: bool) -> None:
         self._seen = seen
         self._last = last
+        self.errors: list[FormError] = []
         self.flaws: list[Flaw] = []
         self.dropped: list[str] = []
 
@@ -123,9 +130,9 @@ class _Evidence(Reader):
         return tuple(kept)
 
     def _fail(self, kind: type[Form], item: object, path: Path, error: FormError, kept: list[Form]) -> None:
+        self.errors.append(error)
         if not self._last:
-            cause = Cause.EVIDENCE if error.evidence else Cause.SCHEMA
-            self.flaws.append(Flaw(path, kind, item, str(error), cause))
+            self.flaws.append(Flaw(path, kind, item, str(error), _cause([error])))
             return
         if kind.salvage is not None:
             try:
