@@ -156,8 +156,8 @@ class Tally:
         for detail in attempt.details:
             _count(self._slots, detail.get("slots", {}), "filled")
             _count(self._steps, detail.get("steps", {}), "done")
-            if (predicted := detail.get("predicted_intent")) is not None:
-                self._confusion.setdefault(str(detail.get("expected_intent")), Counter())[str(predicted)] += 1
+            if (predicted := detail.get("predicted")) is not None:
+                self._confusion.setdefault(str(detail.get("expected")), Counter())[str(predicted)] += 1
 
     def summary(self, usage: UsageTotal = UsageTotal()) -> RunSummary:
         most = max((n for n, _ in self._passes), default=0)
@@ -223,7 +223,7 @@ def _flag(value: bool | None) -> Fraction | None:
 def _count(into: dict[str, Counter[bool | None]], items: Mapping[str, Mapping[str, Any]], member: str) -> None:
     """Items that left the denominator are not counted at all."""
     for name, item in items.items():
-        if not item.get("left", False):
+        if item.get("status") not in {"declined", "left"}:
             into.setdefault(name, Counter())[item.get(member)] += 1
 
 

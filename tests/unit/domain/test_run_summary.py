@@ -113,8 +113,8 @@ def test_slots_steps_confusion_and_latency() -> None:
     tally = Tally()
     slots = {"name": {"filled": True}, "phone": {"filled": False}, "time": {"filled": None}}
     details: list[dict[str, Any]] = [
-        {"slots": slots, "steps": {"confirm": {"done": True}, "greet": {"done": None, "left": True}}},
-        {"expected_intent": "book", "predicted_intent": "cancel"},
+        {"slots": slots, "steps": {"confirm": {"done": True}, "greet": {"done": None, "status": "left"}}},
+        {"expected": "book", "predicted": "cancel"},
     ]
     tally.add_case("a", [AttemptFacts(settled(SUCCESS), [10.0, 30.0], details, ["needs_judge"])])
     tally.add_case("b", [AttemptFacts(settled(FAILURE), [20.0], [{"slots": {"name": {"filled": False}}}])])

@@ -257,7 +257,7 @@ async def test_a_verdict_that_fails_twice_is_unknown_not_a_number(flawed: dict[s
     assert (result.passed, result.may_leave) == (None, False)
     assert result.reason == (
         "无法评分：2 项意图中 1 项未能判定，评分在 0.5 与 1 之间。"
-        "未判定：查酒店（第 1 轮提出，裁判给出的证据无法核实）。"
+        "未判定：查酒店（第 1 轮提出，评审给出的证据无法核实）。"
     )
     assert output(result)["score"] is None
     assert output(result)["bounds"] == [0.5, 1.0]
@@ -376,7 +376,7 @@ async def test_a_list_that_failed_is_no_empty_list(script: Script) -> None:
 async def test_without_a_model_it_needs_one() -> None:
     result = await result_of(SEED, lambda ask: None)
     assert (result.cause, result.passed) == (Cause.NEEDS_JUDGE, None)
-    assert "需要裁判模型" in result.reason
+    assert "需要评审模型" in result.reason
     english = await result_of(ENGLISH, lambda ask: None)
     assert "needs a judge model" in english.reason
 

@@ -437,7 +437,7 @@ async def test_the_users_words_and_other_are_not_ranked() -> None:
 async def test_without_a_clear_winner_it_needs_a_judge(script: Script) -> None:
     result = await keyless(script)
     assert (result.status, result.cause) == (ResultStatus.FAILED_TO_SCORE, Cause.NEEDS_JUDGE)
-    assert "需要裁判模型" in result.reason
+    assert "需要评审模型" in result.reason
 
 
 async def test_nobody_is_accused_when_one_reply_shows_the_expected_intent() -> None:

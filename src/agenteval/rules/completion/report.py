@@ -12,6 +12,7 @@ from agenteval.rules.completion.items import Mode, Uptake
 from agenteval.rules.completion.result import Completion, Count, Placed
 from agenteval.rules.completion.slots import SlotOutcome, SlotStatus
 from agenteval.rules.completion.steps import StepStatus
+from agenteval.rules.reasons import cause_text
 
 Language = Literal["zh", "en"]
 
@@ -36,7 +37,6 @@ _WHY: Mapping[str, Mapping[Language, str]] = {
     },
     "left": {"zh": "条件不成立", "en": "its condition does not hold"},
     "unscored": {"zh": "未能判定", "en": "could not be judged"},
-    Cause.NEEDS_JUDGE: {"zh": "需要评审模型", "en": "needs a judge model"},
 }
 
 
@@ -91,7 +91,7 @@ def _by_kind(done: Completion, language: Language, *, silent: bool) -> tuple[lis
     kinds: tuple[list[str], list[str], list[str]] = [], [], []
     for kind, name, description, why in (*_slots(done, silent=silent), *_steps(done, silent=silent)):
         about = f"{description}{'，' if language == 'zh' else ', '}" if description else ""
-        text = _WHY.get(why, _WHY["unscored"])[language]
+        text = cause_text(language, why) if isinstance(why, Cause) else _WHY[why][language]
         kinds[kind].append(f"{name}（{about}{text}）" if language == "zh" else f"{name} ({about}{text})")
     return kinds
 

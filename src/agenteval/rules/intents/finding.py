@@ -8,10 +8,13 @@ from agenteval.domain.evidence import Span
 from agenteval.domain.outcome import ONE, ZERO
 from agenteval.domain.questions import Cause, Unscored, View
 from agenteval.rules.intents import wording
-from agenteval.rules.intents.reading import Reading, compare
+from agenteval.rules.intents.reading import Reading, Verdict, compare
 from agenteval.rules.reasons import Language, say, turn_text, unscored_text
 
 Match = Literal["any", "all"]
+
+NO_INTENT = "-"
+"""What a table of confusions shows for an agent that acted on no intent."""
 
 
 class Point(NamedTuple):
@@ -41,7 +44,9 @@ def of_one(expected: str, reading: Reading | Unscored, language: Language) -> Fi
         return _unjudged({"expected": expected, "verdict": None}, reading, language)
     verdict = compare(expected, reading)
     reason = wording.single(language, expected, reading, verdict)
-    return _judged({"expected": expected, "verdict": verdict}, verdict.points, reason, reading, language)
+    predicted = expected if verdict is Verdict.CORRECT else next(iter(reading.names), NO_INTENT)
+    detail = {"expected": expected, "verdict": verdict, "predicted": predicted}
+    return _judged(detail, verdict.points, reason, reading, language)
 
 
 def of_list(expected: Sequence[str], match: Match, reading: Reading | Unscored, language: Language) -> Finding:
