@@ -30,3 +30,9 @@ def measured(number: Fraction | float) -> Fraction:
 def at_least(value: Fraction, threshold: Fraction) -> bool:
     """The one comparison with a threshold; being on it passes, and 0 is a threshold like any other."""
     return value >= threshold
+
+
+def reaches(low: Fraction, high: Fraction, threshold: Fraction) -> bool | None:
+    """Whether a value between the bounds is at least the threshold; None when that depends on where it lies."""
+    worst, best = at_least(low, threshold), at_least(high, threshold)
+    return worst if worst == best else None

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from agenteval.domain.exact import exact
+from agenteval.domain.exact import exact, reaches
 
 
 @pytest.mark.parametrize(
@@ -27,3 +27,19 @@ def test_a_number_is_what_was_written(written: float | str, value: Fraction) -> 
 def test_what_is_no_number_or_would_never_end_is_refused(written: float | str) -> None:
     with pytest.raises(ValueError, match="not a"):
         exact(written)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "threshold", "answer"),
+    [
+        ("0", "1", "0", True),
+        ("0.8", "0.9", "0.8", True),
+        ("0.5", "0.79", "0.8", False),
+        ("0.5", "0.8", "0.8", None),
+        ("1/3", "1/3", "1/3", True),
+    ],
+)
+def test_bounds_reach_a_threshold_when_all_between_them_does(
+    low: str, high: str, threshold: str, answer: bool | None
+) -> None:
+    assert reaches(Fraction(low), Fraction(high), Fraction(threshold)) is answer

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from pydantic import ConfigDict
 
-from agenteval.domain.exact import at_least
+from agenteval.domain.exact import at_least, reaches
 from agenteval.domain.outcome import ONE, ZERO, RuleResult
 from agenteval.domain.ports import Role
 from agenteval.domain.questions import Answers, Ask, Cause, Unscored
@@ -107,20 +107,27 @@ class ConversationCompleteness(EvalRule):
             failure = Unscored(Cause.EVIDENCE, "; ".join(dropped))
         if failure is not None:
             reason = wording.unlisted(language, failure)
-            return self.failed_to_score(failure.cause, reason, may_leave=True, evidence=evidence, detail=detail)
+            return self.failed_to_score(
+                failure.cause,
+                reason,
+                passed=reaches(ZERO, ONE, self.threshold),
+                may_leave=True,
+                evidence=evidence,
+                detail=detail,
+            )
         if bounds is None:
             return self.not_applicable(wording.none_active(language, items), detail=detail)
-        passes, fails = at_least(bounds.low, self.threshold), not at_least(bounds.high, self.threshold)
+        passed = reaches(bounds.low, bounds.high, self.threshold)
         causes = [item.judgement.cause for item in items if isinstance(item.judgement, Unscored)]
         if not causes:
             reason = wording.scored(language, bounds.low, items, len(dropped))
-            return self.scored(bounds.low, passed=passes, reason=reason, evidence=evidence, detail=detail)
+            return self.scored(bounds.low, passed=passed is True, reason=reason, evidence=evidence, detail=detail)
         return self.failed_to_score(
             causes[0],
             wording.unsettled(language, bounds, items, len(dropped)),
             low=bounds.low,
             high=bounds.high,
-            passed=True if passes else False if fails else None,
+            passed=passed,
             may_leave=bounds.may_leave,
             evidence=evidence,
             detail=detail,

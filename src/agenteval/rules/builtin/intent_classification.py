@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar
 from annotated_types import Ge
 from pydantic import ConfigDict
 
-from agenteval.domain.exact import at_least
+from agenteval.domain.exact import at_least, reaches
 from agenteval.domain.outcome import ONE, RuleResult
 from agenteval.domain.ports import Role
 from agenteval.domain.questions import DIALOG, Answers, Ask, Cause, Judged, Question, Unscored, View, until_turn
@@ -180,7 +180,7 @@ class IntentClassification(EvalRule):
             finding.reason,
             low=finding.low,
             high=finding.high,
-            passed=True if at_least(finding.low, needed) else None if at_least(finding.high, needed) else False,
+            passed=reaches(finding.low, finding.high, needed),
             evidence=finding.evidence,
             detail=finding.detail,
         )

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
-from agenteval.domain.exact import at_least
+from agenteval.domain.exact import at_least, reaches
 from agenteval.domain.forms import AgentQuote, Form
 from agenteval.domain.outcome import RuleResult
 from agenteval.domain.ports import Role
@@ -81,7 +81,9 @@ class LlmScore(EvalRule):
         judged = answers[self._question]
         if isinstance(judged, Unscored):
             reason = say(dialog.language, "未评分：", "Not scored: ") + unscored_text(dialog.language, judged)
-            return self.failed_to_score(judged.cause, reason)
+            return self.failed_to_score(
+                judged.cause, reason, passed=reaches(Fraction(0), Fraction(MAX_SCORE), self.min_score)
+            )
         grade = judged.value
         passed = at_least(Fraction(grade.score), self.min_score)
         figures = f"{grade.score}/{MAX_SCORE} ({'>=' if passed else '<'} {float(self.min_score):g})"

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from agenteval.domain.exact import at_least, exact, measured
+from agenteval.domain.exact import at_least, exact, measured, reaches
 from agenteval.domain.outcome import ONE, ZERO, RuleResult
 from agenteval.domain.ports import Role
 from agenteval.domain.questions import Answers, Ask, Cause, Judged, Likeness, Similarity
@@ -60,7 +60,7 @@ class SemanticSimilarity(EvalRule):
             )
         else:
             reason = say(dialog.language, "未评分：", "Not scored: ") + unscored_text(dialog.language, answer)
-        return self.failed_to_score(answer.cause, reason)
+        return self.failed_to_score(answer.cause, reason, passed=reaches(ZERO, ONE, self.threshold))
 
     def _question(self, dialog: Dialog) -> Similarity | None:
         """None when code decides: nothing was said, or the very words of the reference."""

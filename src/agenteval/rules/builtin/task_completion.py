@@ -7,7 +7,7 @@ from fractions import Fraction
 from functools import cache, cached_property, partial
 from typing import Literal
 
-from agenteval.domain.exact import at_least
+from agenteval.domain.exact import reaches
 from agenteval.domain.outcome import RuleResult
 from agenteval.domain.ports import Role
 from agenteval.domain.questions import Answers, Ask, Question
@@ -80,20 +80,20 @@ class TaskCompletion(EvalRule):
         facts = detail(self.mode, done)
         if low is None or high is None:
             return self.not_applicable(why, detail=facts)
-        passed, failed = at_least(low, self.min_completion_rate), not at_least(high, self.min_completion_rate)
+        passed = reaches(low, high, self.min_completion_rate)
         spans = [span for slot in done.slots for span in slot.evidence]
         spans += [span for step in done.steps for span in (*step.outcome.evidence, *step.outcome.condition)]
         evidence = tuple(dict.fromkeys(spans))
         if low == high and not done.bounds.may_leave and not done.bounds.open_vetoes:
             return self.scored(
-                low, passed=passed, reason=why, evidence=evidence, detail=facts, vetoes=done.bounds.vetoes
+                low, passed=passed is True, reason=why, evidence=evidence, detail=facts, vetoes=done.bounds.vetoes
             )
         return self.failed_to_score(
             done.cause,
             why,
             low=low,
             high=high,
-            passed=passed if passed or failed else None,
+            passed=passed,
             may_leave=done.bounds.may_leave,
             evidence=evidence,
             detail=facts,
