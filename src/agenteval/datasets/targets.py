@@ -7,11 +7,11 @@
       headers: {Authorization: "Bearer ${TOKEN}"}
 
 `${NAME}` in a text of `params` is the environment variable NAME, which is a secret from then on; `$${NAME}` is the text
-`${NAME}`.
+`${NAME}`. A run keeps its target as it was written, so a secret that is written out is refused.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Annotated, Any
@@ -32,6 +32,8 @@ Variable = Callable[[str], str | None]
 """An environment variable, None when it is not set."""
 
 _SHORT = {"http": "url", "https": "url", "python": "callable", "command": "command", "replay": "dialogs"}
+_SECRET = re.compile(r"api[-_]?key|token|secret|password|authorization|cookie", re.IGNORECASE)
+_SECRET_IN_URL = re.compile(rf"[?&][^=&]*({_SECRET.pattern})[^=&]*=[^&${{]", re.IGNORECASE)
 _VARIABLE = re.compile(r"(?P<literal>\$)?\$\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)\}")
 
 
@@ -124,10 +126,13 @@ def _read(document: Document, default_name: str, check: Check, variable: Variabl
     found = document.check(_Target, document.value, "", problems)
     if found is None:
         raise problems.error()
+    written_out = _secrets(found.params, "/params")
+    problems.extend(document.problem(pointer, _WRITTEN_OUT, _AS_VARIABLE) for pointer in written_out)
     filling = _Filling(document, variable)
     params = filling.filled(found.params, "/params")
-    if filling.problems:
-        raise filling.problems.error()
+    problems.extend(filling.problems)
+    if problems:
+        raise problems.error()
     if found.channel == "replay" and isinstance(file := params.get("dialogs"), str):
         params = {**params, "dialogs": dialogs.load(Path(file)).by_id}
     secrets = frozenset(filling.values)
@@ -139,6 +144,20 @@ def _read(document: Document, default_name: str, check: Check, variable: Variabl
         problems.extend(document.problem(p.where, hide(p.message), p.fix) for p in error.problems or [error])
         raise problems.error() from None  # the cause shows the secrets
     return target
+
+
+_WRITTEN_OUT = "a secret is written here, and runs keep their target"
+_AS_VARIABLE = "put it into an environment variable, and write ${ITS_NAME} here"
+
+
+def _secrets(value: Any, pointer: str, *, named: bool = False) -> Iterator[str]:
+    """Where secrets are written out: texts without a placeholder under a name that says so, and in a URL's query."""
+    if isinstance(value, str):
+        if (named and value and "{" not in value) or _SECRET_IN_URL.search(value):
+            yield pointer
+    elif isinstance(value, Mapping):
+        for key, member in value.items():
+            yield from _secrets(member, below(pointer, key), named=bool(_SECRET.search(str(key))))
 
 
 @dataclass

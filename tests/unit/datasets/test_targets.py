@@ -76,6 +76,28 @@ def test_variables_are_filled_in_anywhere_and_two_dollars_are_the_text_itself() 
     assert target.params == {"command": ["./a", "xs3cret-tokenys3cret-token", "${TOKEN} ${ TOKEN} $TOKEN"]}
 
 
+@pytest.mark.parametrize(
+    ("params", "pointer"),
+    [
+        ("{url: http://x/, headers: {Authorization: Bearer abc}}", "/params/headers/Authorization"),
+        ("{url: http://x/, headers: {X-API-Key: abc}}", "/params/headers/X-API-Key"),
+        ("{url: http://x/, request: {text: '{message}', session_token: abc}}", "/params/request/session_token"),
+        ("{url: 'http://x/?api_key=abc'}", "/params/url"),
+    ],
+)
+def test_a_secret_that_is_written_out_is_refused_and_not_repeated(params: str, pointer: str) -> None:
+    (problem,) = problems(f"channel: http\nparams: {params}")
+    assert problem.startswith(f"f: {pointer} (line 2): a secret is written here")
+    assert "${ITS_NAME}" in problem
+    assert "abc" not in problem
+
+
+def test_a_placeholder_under_a_secrets_name_is_no_secret() -> None:
+    loads(
+        "channel: http\nparams: {url: 'http://x/?token=${TOKEN}', request: {token: '{turn_index}', m: '{message}'}}"
+    )
+
+
 @pytest.mark.parametrize("given", ["https://agent.example", "file"])
 def test_a_source_holds_no_secret_and_can_be_read_again(given: str, tmp_path: Path) -> None:
     if given == "file":
