@@ -93,7 +93,7 @@ def test_a_planted_fault_that_is_not_found_fails_it_and_is_named(
 async def test_ctrl_c_ends_it(program: Program) -> None:
     process = await program.start("demo")
     database = program.folder / ".agenteval/demo/agenteval.db"
-    while not database.exists():  # noqa: ASYNC110 - another process makes it
+    while process.returncode is None and not database.exists():  # noqa: ASYNC110 - another process makes it
         await asyncio.sleep(0.01)
     process.send_signal(signal.SIGINT)
     stopped = await asyncio.wait_for(ended(process), timeout=5)
