@@ -51,7 +51,7 @@ class Item:
     @property
     def state(self) -> Literal["ok", "bad", "unknown", "left"]:
         """How a picture shows it."""
-        if not self.counts and not self.good:
+        if not self.counts and not self.good and self.status != _ACTED_ON:
             return "left"
         return "unknown" if self.good is None else "ok" if self.good else "bad"
 
@@ -64,6 +64,7 @@ _FLAGS = ("critical", "optional", "asked", "reasked", "out_of_order")
 _LEFT = ("declined", "left")
 _REASON_CODES = ("pending", "blocked", "refused", "failed", "ignored")
 _VERDICTS = {"met": True, "partly_met": False, "unmet": False}
+_ACTED_ON = "acted_on"
 _TOLD = {"slots", "steps", "intents", "unmet_intents", "acted_on", "filled", "slots_filled", "steps_filled", "missing"}
 
 
@@ -127,7 +128,7 @@ def _intent(intent: Mapping[str, Any]) -> Item:
 
 def _acted_on(intent: Mapping[str, Any], expected: Sequence[str]) -> Item:
     name = as_text(intent.get("intent"))
-    return Item(Kind.INTENT, name, "acted_on", name in expected, counts=False, **_place(intent))
+    return Item(Kind.INTENT, name, _ACTED_ON, name in expected, counts=False, **_place(intent))
 
 
 def _place(item: Mapping[str, Any]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from agenteval.reporting.labels import Labels
 from agenteval.reporting.reading import Entry
 
 ROWS, COLUMNS = 60, 40
-_CELL, _HEAD, _TAIL = 36, 104, 112
+_CELL, _HEAD, _TAIL = 36, 128, 150
 _LETTER = 7.6
 """The width of a letter, more or less."""
 _ITEMS = 1_000
@@ -69,7 +69,7 @@ def _column_head(left: float, column: Column, summary: RunSummary, labels: Label
     words = tag(
         "text",
         tag("title", f"{labels(f'kind.{kind}')} {name} · {figures.share(share, labels)}"),
-        _short(name, 18),
+        _short(name, 24),
         x=coordinate(x),
         y=y,
         transform=f"rotate(-38 {coordinate(x)} {y})",
