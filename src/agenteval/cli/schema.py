@@ -7,16 +7,20 @@ import typer
 
 
 def schema(
-    name: Annotated[str, typer.Argument(metavar="scenario|target|RULE|CHANNEL", help="What to describe.")],
+    name: Annotated[str, typer.Argument(metavar="scenario|target|report|RULE|CHANNEL", help="What to describe.")],
 ) -> None:
-    """Print a JSON Schema: of scenario files, of target files, or of the parameters of one rule or channel."""
+    """Print a JSON Schema: of scenario files, target files, JSON reports, or the parameters of one rule or channel."""
     from agenteval.channels import CHANNELS
     from agenteval.cli import output
     from agenteval.datasets import scenarios, targets
     from agenteval.domain.errors import InputError
     from agenteval.plugins import parameters_schema
+    from agenteval.reporting import json_report
     from agenteval.rules import RULES
 
+    if name == "report":
+        output.machines(json_report.schema())
+        return
     found: dict[str, Any]
     if name == "scenario":
         found = scenarios.schema({rule.name: parameters_schema(rule) for rule in RULES.all()})
@@ -27,7 +31,7 @@ def schema(
     elif name in CHANNELS.names:
         found = targets.as_in_files(name, parameters_schema(CHANNELS.get(name)))
     else:
-        known = ["scenario", "target", *RULES.names, *CHANNELS.names]
+        known = ["scenario", "target", "report", *RULES.names, *CHANNELS.names]
         near = get_close_matches(name, known, n=1)
         advice = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known)}"
         raise InputError(f"there is no schema of {name!r}", fix=advice)

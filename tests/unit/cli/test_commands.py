@@ -232,7 +232,7 @@ def test_what_cannot_be_evaluated_is_said(call: Call, arguments: list[str], said
 # ---- schema, rules, doctor -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["scenario", "target", "keyword_match", "http"])
+@pytest.mark.parametrize("name", ["scenario", "target", "report", "keyword_match", "http"])
 def test_schemas_are_objects(call: Call, name: str) -> None:
     assert call("schema", name).json["type"] == "object"
 
