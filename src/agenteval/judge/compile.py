@@ -66,14 +66,18 @@ def compile_request(
 def instructions(tasks: Sequence[Task]) -> str:
     by_guide: dict[str, list[str]] = {}
     for task in tasks:
-        again = f"\n  Your last answer was rejected: {task.flaw}" if task.flaw else ""
+        again = "\n  Your last answer was rejected; why stands below the transcript." if task.flaw else ""
         by_guide.setdefault(task.guide, []).append(f"{task.id}: {task.text}{again}")
     return "\n\n".join("\n".join(filter(None, (guide, *lines))) for guide, lines in by_guide.items())
 
 
 def transcript(dialog: Dialog, view: View, mark: str) -> str:
-    lines = "\n".join(line for turn in view.turns(dialog) for line in transcript_lines(turn, view))
-    return f"<{mark}>\n{lines.replace(mark, '')}\n</{mark}>"
+    return _fenced([line for turn in view.turns(dialog) for line in transcript_lines(turn, view)], mark)
+
+
+def _fenced(lines: Sequence[str], mark: str) -> str:
+    text = "\n".join(lines).replace(mark, "")
+    return f"<{mark}>\n{text}\n</{mark}>"
 
 
 def transcript_lines(turn: Turn, view: View) -> list[str]:
@@ -93,13 +97,19 @@ def transcript_lines(turn: Turn, view: View) -> list[str]:
 
 
 def _line(index: int, speaker: str, text: str) -> str:
+    return f"[{index}] {speaker}: {_folded(text)}"
+
+
+def _folded(text: str) -> str:
     """What was said can start no line of ours: its further lines begin with a bar."""
-    return f"[{index}] {speaker}: " + "\n| ".join(text.splitlines())
+    return "\n| ".join(text.splitlines())
 
 
 def _rejected(tasks: Sequence[Task], mark: str) -> str:
-    """Rejected items are data too: they may repeat what the agent said."""
-    return "".join(f"\n<{mark}>\nrejected {task.id}: {task.rejected}\n</{mark}>" for task in tasks if task.rejected)
+    """What was rejected and why repeats what the answer quoted, and so what the agent said: it is data too."""
+    lines = [f"{task.id} was rejected: {_folded(task.flaw)}" for task in tasks if task.flaw]
+    lines += [f"{task.id} was: {_folded(task.rejected)}" for task in tasks if task.rejected]
+    return "\n" + _fenced(lines, mark) if lines else ""
 
 
 @lru_cache(maxsize=512)
