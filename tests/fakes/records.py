@@ -29,6 +29,7 @@ UNSCORED = CaseOutcome(
     has_l2=True,
     l2_bounds=(Fraction(1, 5), Fraction(1)),
 )
+NOT_DELIVERED = CaseOutcome(None, None, POLICY, Source.ERROR, OutcomeCause.NOT_DELIVERED)
 POLITE = RuleResult(
     "llm_score",
     ResultStatus.SCORED,

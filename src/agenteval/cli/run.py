@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 import typer
 
 from agenteval.cli import reports
-from agenteval.cli.invocation import INTERRUPTED, Invocation
+from agenteval.cli.invocation import INTERRUPTED, NOT_COMPLETED, Invocation
 from agenteval.cli.loop import run_async, stopped_by_ctrl_c
 from agenteval.cli.reports import FILES, Format, Lang
 from agenteval.domain.errors import AgentEvalError
 from agenteval.domain.exact import exact
+from agenteval.domain.records import RunStatus
 from agenteval.domain.scenario import EffectivePolicy, Policy, RuleLogic, VerdictPolicy
 
 if TYPE_CHECKING:
@@ -134,12 +135,12 @@ def run(
 
         async with app(invocation.settings()) as wired:
             ended = await _work(wired, start, invocation, quiet=quiet)
-            if ended is None:
+            if ended.status is RunStatus.INTERRUPTED:
                 return INTERRUPTED
             report = await reports.report_of(wired, ended)
             await reports.write(report, paths, lang)
             await reports.show(report, Format.JSON if as_json else Format.TERMINAL, lang)
-        return 0
+        return 0 if ended.status is RunStatus.COMPLETED else NOT_COMPLETED
 
     raise typer.Exit(run_async(evaluated()))
 
@@ -180,10 +181,9 @@ async def _resume(reference: str, overrides: Overrides, app: "App") -> "tuple[Ru
     return run, replace(targets.reload(run.config["target"], factory, variable), **overrides)
 
 
-async def _work(app: "App", start: "Start", invocation: Invocation, *, quiet: bool) -> "Run | None":
-    """The run as it ended; None when it was stopped. What stops it by itself is raised."""
+async def _work(app: "App", start: "Start", invocation: Invocation, *, quiet: bool) -> "Run":
+    """The run as it ended. What stops it by itself is raised."""
     from agenteval.cli import progress
-    from agenteval.domain.records import RunStatus
 
     run, target = await start(app)
     invocation.secrets |= target.secrets
@@ -198,5 +198,6 @@ async def _work(app: "App", start: "Start", invocation: Invocation, *, quiet: bo
             raise
     if ended.status is RunStatus.INTERRUPTED:
         invocation.note(f"stopped; go on with: {again}")
-        return None
+    if ended.status is RunStatus.FAILED:
+        invocation.note(f"error: {ended.error}; try them again with: {again}")
     return ended

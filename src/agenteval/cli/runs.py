@@ -43,7 +43,7 @@ def _row(stats: "RunStats") -> tuple[str, ...]:
         f"{run.created_at:%Y-%m-%d %H:%M}",
         run.status,
         f"{stats.finished}/{stats.wanted}",
-        f"{stats.passed}/{stats.finished}" if stats.finished else "-",
+        f"{stats.passed}/{stats.known}" if stats.known else "-",
         str(run.config.get("target_name", "")),
         run.name,
     )
@@ -62,5 +62,6 @@ def _members(stats: "RunStats") -> dict[str, Any]:
         "wanted": stats.wanted,
         "finished": stats.finished,
         "passed": stats.passed,
+        "known": stats.known,
         "levels": {"unsettled" if level is None else level: count for level, count in stats.levels.items()},
     }

@@ -16,7 +16,8 @@ from agenteval.domain.transcript import Dialog, Turn
 
 
 class RunStatus(StrEnum):
-    """`interrupted`: stopped by a person or a crash; `failed`: could not go on. Both can be resumed."""
+    """`interrupted`: stopped by a person or a crash; `failed`: could not go on, or not deliver every message. Both can
+    be resumed."""
 
     RUNNING = "running"
     COMPLETED = "completed"

@@ -93,15 +93,16 @@ class Runs:
         stop: asyncio.Event,
         changed: Callable[[Progress], None] = lambda _: None,
     ) -> Run:
-        """Work off what is left of a run and return it as it ends. `stop` interrupts it. An error that stops it is kept
-        on the run and raised; what was done until then stays."""
+        """Work off what is left of a run and return it as it ends: completed, interrupted by `stop`, or failed because
+        some messages could not be delivered. An error that stops it is kept on the run and raised; what was done until
+        then stays."""
         with working_on(self._store, run.id):
             await runs.resume(self._store, run.id)
             status, message = RunStatus.INTERRUPTED, ""
             try:
                 await self._work(run, target, stop, changed)
                 if not stop.is_set():
-                    status = RunStatus.COMPLETED
+                    status, message = await self._ended(run)
             except AgentEvalError as error:
                 status, message = RunStatus.FAILED, str(error)
                 raise
@@ -138,6 +139,13 @@ class Runs:
                 )
         finally:
             await channel.close()
+
+    async def _ended(self, run: Run) -> tuple[RunStatus, str]:
+        """What was not delivered says nothing of the agent, so a run with such attempts is not complete."""
+        if not (left := await runs.left(self._store, run)):
+            return RunStatus.COMPLETED, ""
+        why = await runs.undelivered(self._store, run.id)
+        return RunStatus.FAILED, f"{left} of the dialogs could not be delivered: {why}"
 
     async def summary(self, run: Run) -> RunSummary:
         tally = Tally()

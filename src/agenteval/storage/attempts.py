@@ -40,14 +40,16 @@ class _Cases(NamedTuple):
 
 
 async def facts(store: Store, run_id: str) -> AsyncIterator[tuple[str, list[AttemptFacts]]]:
-    """What a summary needs, case by case in order: case id and finished attempts. Cases without any are left out."""
+    """What a summary needs, case by case in order: case id and the last finished attempt of each repeat. Cases without
+    any are left out."""
     async for page in _pages(store, run_id):
         async with store.read() as connection:
             attempts = await _attempts(connection, page, _FINISHED)
             turns = await _parts(connection, page, TURNS, "index", "latency_ms")
             results = await _parts(connection, page, RESULTS, "n", "detail", "cause")
-        for case_id, repeats in groupby(attempts, itemgetter("case_id")):
-            yield case_id, [_facts(row, turns[row["id"]], results[row["id"]]) for row in repeats]
+        for case_id, finished in groupby(attempts, itemgetter("case_id")):
+            last = {row["repeat"]: row for row in finished}  # in the order of attempts: a later one replaces an earlier
+            yield case_id, [_facts(row, turns[row["id"]], results[row["id"]]) for row in last.values()]
 
 
 async def usage(store: Store, run_id: str) -> UsageTotal:

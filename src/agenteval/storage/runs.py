@@ -1,6 +1,6 @@
 """Runs: created with their cases, worked off, finished, listed."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,25 +11,29 @@ from sqlalchemy import RowMapping, Select, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from agenteval.domain.errors import NotFound
-from agenteval.domain.outcome import SuccessLevel
+from agenteval.domain.outcome import OutcomeCause, SuccessLevel
 from agenteval.domain.records import AttemptKey, AttemptStatus, Run, RunCase, RunStatus, Work
 from agenteval.domain.scenario import Case
+from agenteval.domain.transcript import TurnStatus
 from agenteval.storage.codec import RUN, dumps, loads, time_text
 from agenteval.storage.store import Store
-from agenteval.storage.tables import ATTEMPTS, RUN_CASES, RUNS
+from agenteval.storage.tables import ATTEMPTS, RUN_CASES, RUNS, TURNS
 
 PAGE = 500
+_DELIVERED = ATTEMPTS.c.cause.is_(None) | (ATTEMPTS.c.cause != OutcomeCause.NOT_DELIVERED)
+_DONE = (ATTEMPTS.c.status == AttemptStatus.FINISHED) & _DELIVERED
 
 
 @dataclass(frozen=True, slots=True)
 class RunStats:
-    """A run in a list. `finished` counts its attempts of `wanted`; `levels` how many of them came out as what, None
-    being those whose level is null."""
+    """A run in a list. `finished` counts its attempts of `wanted`, but for those whose messages could not be delivered;
+    `passed` of the `known` ones; `levels` how many came out as what, None being those whose level is null."""
 
     run: Run
     wanted: int
     finished: int
     passed: int
+    known: int
     levels: dict[SuccessLevel | None, int]
 
 
@@ -83,28 +87,42 @@ async def finish(store: Store, run_id: str, status: RunStatus, at: datetime, err
 
 
 async def left(store: Store, run: Run) -> int:
-    """How many repeats have no finished attempt."""
+    """How many repeats have no finished attempt, or only such that could not be delivered."""
     async with store.read() as connection:
         stats = await _stats(connection, run)
     return stats.wanted - stats.finished
 
 
+async def undelivered(store: Store, run_id: str) -> str:
+    """Why the first message that could not be delivered could not; empty when all were."""
+    query = (
+        select(TURNS.c.error)
+        .join(ATTEMPTS)
+        .where(ATTEMPTS.c.run_id == run_id, TURNS.c.status == TurnStatus.NOT_DELIVERED)
+        .order_by(ATTEMPTS.c.n, ATTEMPTS.c.repeat, ATTEMPTS.c.attempt)
+        .limit(1)
+    )
+    async with store.read() as connection:
+        return await connection.scalar(query) or ""
+
+
 async def work(store: Store, run: Run) -> AsyncIterator[Work]:
-    """An attempt for each repeat of each case that has no finished one, in order, read page by page. What is begun
-    after its page was read does not change it, so one iterator at a time may work on a run."""
+    """An attempt for each repeat of each case that has no finished one, or only such that could not be delivered; in
+    order, read page by page. What is begun after its page was read does not change it, so one iterator at a time may
+    work on a run."""
     last = -1
     while page := await _page(store, run.id, last):
         for n, case, seen in page:
             for repeat in range(1, run.repeats + 1):
                 attempts = seen.get(repeat, {})
-                if AttemptStatus.FINISHED not in attempts.values():
+                if not any(attempts.values()):
                     key = AttemptKey(run.id, n, case.id, repeat, max(attempts, default=0) + 1)
                     yield Work(key, case)
         last = page[-1][0]
 
 
-async def _page(store: Store, run_id: str, after: int) -> list[tuple[int, Case, dict[int, dict[int, AttemptStatus]]]]:
-    """The next cases, each with what is known of its attempts by repeat and number."""
+async def _page(store: Store, run_id: str, after: int) -> list[tuple[int, Case, dict[int, dict[int, bool]]]]:
+    """The next cases, each with its attempts by repeat and number: whether they settle it."""
     in_run = (RUN_CASES.c.run_id == run_id) & (RUN_CASES.c.n > after)
     cases = select(RUN_CASES.c.n, RUN_CASES.c.case).where(in_run).order_by(RUN_CASES.c.n).limit(PAGE)
     async with store.read() as connection:
@@ -112,11 +130,11 @@ async def _page(store: Store, run_id: str, after: int) -> list[tuple[int, Case, 
         if not page:
             return []
         between = ATTEMPTS.c.n.between(page[0].n, page[-1].n)
-        attempts = select(ATTEMPTS.c.n, ATTEMPTS.c.repeat, ATTEMPTS.c.attempt, ATTEMPTS.c.status)
+        attempts = select(ATTEMPTS.c.n, ATTEMPTS.c.repeat, ATTEMPTS.c.attempt, _DONE.label("done"))
         rows = await connection.execute(attempts.where(ATTEMPTS.c.run_id == run_id, between))
-    seen: defaultdict[int, dict[int, dict[int, AttemptStatus]]] = defaultdict(dict)
-    for n, repeat, attempt, status in rows:
-        seen[n].setdefault(repeat, {})[attempt] = AttemptStatus(status)
+    seen: defaultdict[int, dict[int, dict[int, bool]]] = defaultdict(dict)
+    for n, repeat, attempt, done in rows:
+        seen[n].setdefault(repeat, {})[attempt] = bool(done)
     return [(n, loads(Case, case), seen[n]) for n, case in page]
 
 
@@ -125,15 +143,16 @@ async def _stats(connection: AsyncConnection, run: Run) -> RunStats:
     wanted = run.repeats * (await connection.execute(cases)).scalar_one()
     groups = await connection.execute(
         select(ATTEMPTS.c.success_level, ATTEMPTS.c.passed, func.count())
-        .where(ATTEMPTS.c.run_id == run.id, ATTEMPTS.c.status == AttemptStatus.FINISHED)
+        .where(ATTEMPTS.c.run_id == run.id, _DONE)
         .group_by(ATTEMPTS.c.success_level, ATTEMPTS.c.passed)
     )
     levels: defaultdict[SuccessLevel | None, int] = defaultdict(int)
-    passes = 0
+    passes: Counter[bool | None] = Counter()
     for level, passed, count in groups:
         levels[level and SuccessLevel(level)] += count
-        passes += count if passed else 0
-    return RunStats(run, wanted, sum(levels.values()), passes, dict(levels))
+        passes[passed] += count
+    known = passes[True] + passes[False]
+    return RunStats(run, wanted, passes.total(), passes[True], known, dict(levels))
 
 
 def _newest_first() -> Select[Any]:

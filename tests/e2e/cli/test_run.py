@@ -59,6 +59,22 @@ async def test_what_an_agent_does_wrong_is_said_of_the_case_and_the_run_goes_on(
     assert levels == ["failure"] * len(faults) + ["success"]
 
 
+async def test_what_cannot_be_delivered_ends_with_3_and_is_tried_again_by_resume(
+    program: Program, agent: FaultyAgent
+) -> None:
+    file = program.write("s.json", scenario(says("404"), says("echo")))
+    run = await program("run", file, "-t", f"{agent.url}/{{message}}", "--json", "--quiet")
+    levels = [case["attempts"][0]["outcome"]["success_level"] for case in run.json["cases"]]
+    assert (run.code, levels) == (3, [None, "success"])
+    (message,) = run.err.splitlines()
+    assert "1 of the dialogs could not be delivered" in message
+    assert "404" in message
+    assert "--resume" in message
+    again = await program("run", "--resume", "last", "--json", "--quiet")
+    assert [len(case["attempts"]) for case in again.json["cases"]] == [2, 1]
+    assert again.json["summary"]["attempts"] == 2
+
+
 async def test_a_judge_scores_and_its_key_is_shown_nowhere(program: Program, agent: FaultyAgent) -> None:
     answer = {"reason": "礼貌", "quote": {"turn": 0, "text": "您好"}, "score": 9}
     file = program.write("s.json", scenario(says("您好", rules=POLITE)))

@@ -10,12 +10,13 @@ from agenteval.domain.errors import NotFound, StorageError
 from agenteval.domain.outcome import SuccessLevel
 from agenteval.domain.records import RunStatus, Work
 from agenteval.domain.run_summary import Tally, UsageTotal
+from agenteval.domain.transcript import Dialog, Turn, TurnStatus
 from agenteval.storage import attempts, runs
 from agenteval.storage.runs import PAGE, RunStats
 from agenteval.storage.store import Store
 from agenteval.storage.writer import Writer
 from tests.fakes.clock import START
-from tests.fakes.records import POLITE, SUCCESS, UNJUDGED, UNSCORED, key, places, record, run, started
+from tests.fakes.records import NOT_DELIVERED, POLITE, SUCCESS, UNJUDGED, UNSCORED, key, places, record, run, started
 
 
 async def left(store: Store, run_id: str = "run") -> list[tuple[int, int, int]]:
@@ -91,11 +92,30 @@ async def test_runs_are_listed_newest_first_with_what_came_out(store: Store) -> 
         await writer.put(record(key(0, repeat=2, run_id="new"), UNSCORED))
         await writer.put(started(key(1, run_id="new")))
     assert await runs.listed(store, limit=9) == [
-        RunStats(run("new", repeats=2), 4, 2, 1, {SuccessLevel.SUCCESS: 1, None: 1}),
-        RunStats(run("old", age=timedelta(days=1)), 1, 0, 0, {}),
+        RunStats(run("new", repeats=2), 4, 2, 1, 1, {SuccessLevel.SUCCESS: 1, None: 1}),
+        RunStats(run("old", age=timedelta(days=1)), 1, 0, 0, 0, {}),
     ]
     assert [stats.run.id for stats in await runs.listed(store, limit=1)] == ["new"]
     assert (await runs.latest(store)).id == "new"
+
+
+async def test_what_was_not_delivered_is_left_and_counts_once_it_was(store: Store) -> None:
+    await runs.create(store, run(), places(2))
+    lost = Dialog((Turn(0, "订一张桌子", status=TurnStatus.NOT_DELIVERED, error="no such host"),))
+    async with Writer(store) as writer:
+        await writer.put(record(key(0)))
+        await writer.put(record(key(1), NOT_DELIVERED, said=lost, results=()))
+    assert await left(store) == [(1, 1, 2)]
+    assert await runs.left(store, run()) == 1
+    assert await runs.undelivered(store, "run") == "no such host"
+    assert [stats.finished for stats in await runs.listed(store, limit=1)] == [1]
+    assert [len(facts) async for _, facts in attempts.facts(store, "run")] == [1, 1]
+
+    async with Writer(store) as writer:
+        await writer.put(record(key(1, attempt=2)))
+    assert await left(store) == []
+    found = [[fact.outcome for fact in facts] async for _, facts in attempts.facts(store, "run")]
+    assert found == [[SUCCESS], [SUCCESS]], "the attempt that was not delivered is shown, but no longer counted"
 
 
 async def test_the_latest_of_no_runs_is_a_clear_error(store: Store) -> None:
