@@ -107,6 +107,8 @@ def _document(given: str) -> tuple[Document, str]:
             "params": {_SHORT[kind]: given if is_url else rest},
         }
         return Document(given, value, dict).cleaned(), ""
+    if given.endswith(".py"):
+        raise InputError("is Python, no target file", where=given, fix=f"for a function in it: python:{given}:FUNCTION")
     try:
         data = files.read(Path(given))
     except InputError as error:

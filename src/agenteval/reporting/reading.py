@@ -155,8 +155,9 @@ def time_text(run: Run) -> str:
 
 
 def setup(run: Run, labels: Labels) -> list[tuple[str, str]]:
-    """The snapshot, member by member, nested ones by dotted names."""
-    return [(name, text or labels("none")) for name, text in _flat("", run.config)]
+    """The snapshot, member by member, nested ones by dotted names; without what the header shows."""
+    config = {name: value for name, value in run.config.items() if name not in {"target_name", "channel"}}
+    return [(name, text or labels("none")) for name, text in _flat("", config)]
 
 
 def _flat(prefix: str, config: Mapping[str, Json]) -> Iterator[tuple[str, str]]:

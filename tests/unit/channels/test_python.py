@@ -156,7 +156,7 @@ async def test_functions_that_hang_hold_up_nobody() -> None:
         ("no_such_module_anywhere:reply", "ModuleNotFoundError"),
         ("no/such/agent.py:reply", "FileNotFoundError"),
         (f"{HERE}:no_such_function", "AttributeError"),
-        (f"{HERE}:takes_too_little", "it must be importable and take (message, session)"),
+        (f"{HERE}:takes_too_little", "it must be importable from the working directory and take (message, session)"),
         (f"{HERE}:HERE", "TypeError"),
     ],
 )

@@ -92,6 +92,11 @@ def test_a_secret_that_is_written_out_is_refused_and_not_repeated(params: str, p
     assert "abc" not in problem
 
 
+def test_a_python_file_is_told_its_short_form() -> None:
+    with pytest.raises(InputError, match=r"python:agent\.py:FUNCTION"):
+        load("agent.py")
+
+
 def test_a_placeholder_under_a_secrets_name_is_no_secret() -> None:
     loads(
         "channel: http\nparams: {url: 'http://x/?token=${TOKEN}', request: {token: '{turn_index}', m: '{message}'}}"

@@ -82,7 +82,7 @@ class PythonChannel:
             raise TargetError(
                 f"{type(error).__name__}: {error}",
                 where=self._location,
-                fix="it must be importable and take (message, session)",
+                fix="it must be importable from the working directory and take (message, session)",
             ) from error
         return found  # type: ignore[no-any-return]  # it is the user's; the signature was tried
 
