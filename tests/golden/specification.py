@@ -1,10 +1,14 @@
-"""The sentences of the specification of numbers: docs/explanation/judgement.md, parts 1 to 3 and 5."""
+"""The sentences of the specification of numbers: docs/explanation/judgement.md, parts 1 to 3 and 5. And whether the
+tests that are said to show one of them are there."""
 
+import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 
-PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "judgement.md"
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "explanation" / "judgement.md"
 PARTS = ("1", "2", "2.1", "2.2", "2.3", "3", "5")
 
 _HEADING = re.compile(r"^##+ (\d(?:\.\d)?)\b.*\n", re.MULTILINE)
@@ -33,3 +37,36 @@ def _blocks(part: str) -> Iterator[str]:
             lines.append(line[item.end() if item else 0 :].strip())
         if lines:
             yield " ".join(lines)
+
+
+_DATA = {
+    "tests/golden/test_golden.py": "tests/golden",
+    "tests/unit/judge/test_faulty_answers.py": "tests/cases/judge_answers.yaml",
+    "tests/unit/judge/test_injection.py": "tests/cases/injections.yaml",
+    "tests/unit/judge/test_parse.py": "tests/cases/judge_text.yaml",
+}
+"""Where the ids in brackets come from."""
+_ENTRY = re.compile(r"^- (?:\{)?id: ([\w]+)", re.MULTILINE)
+
+
+def missing_tests(named: Iterable[str]) -> list[str]:
+    """Those of the tests, `path::name` or `path::name[id]`, that there are not."""
+    return sorted({test for test in named if not _exists(*re.split(r"::|\[|\]", test))})
+
+
+def _exists(path: str, name: str, id_: str = "", _end: str = "") -> bool:
+    return name in _functions(path) and (not id_ or id_ in _ids(_DATA[path]))
+
+
+@cache
+def _functions(path: str) -> set[str]:
+    if not (ROOT / path).is_file():
+        return set()
+    tree = ast.parse((ROOT / path).read_text(encoding="utf-8"))
+    return {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
+
+
+@cache
+def _ids(path: str) -> set[str]:
+    files = (ROOT / path).glob("*.yaml") if (ROOT / path).is_dir() else [ROOT / path]
+    return {id_ for file in files for id_ in _ENTRY.findall(file.read_text(encoding="utf-8"))}

@@ -1,8 +1,5 @@
 """Every sentence of the specification is shown by a dialog or a test, and every rule in every status and language."""
 
-import ast
-from collections.abc import Iterable
-from functools import cache
 from itertools import product
 from pathlib import Path
 
@@ -14,9 +11,8 @@ from agenteval.rules import RULES
 from agenteval.rules.build import bind
 from tests.fakes.scripted_case import case_of, dialog_of
 from tests.golden.conftest import DIALOGS, ENTRIES
-from tests.golden.specification import PAGE, sentences
+from tests.golden.specification import PAGE, missing_tests, sentences
 
-ROOT = Path(__file__).parents[2]
 LISTED = yaml.safe_load((Path(__file__).parent / "specification.yaml").read_text(encoding="utf-8"))
 BY_ID = {id_: words for part in LISTED["sentences"].values() for id_, words in part.items()}
 
@@ -37,19 +33,7 @@ def test_every_sentence_is_shown() -> None:
 
 
 def test_what_shows_it_elsewhere_is_there() -> None:
-    named = {test for tests in LISTED["elsewhere"].values() for test in tests}
-    assert named - set(existing(named)) == set()
-
-
-def existing(named: Iterable[str]) -> Iterable[str]:
-    """Those of the tests `path::name` that there are."""
-    return (test for test in named if test.partition("::")[2] in _functions(ROOT / test.partition("::")[0]))
-
-
-@cache
-def _functions(path: Path) -> set[str]:
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    return {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
+    assert missing_tests(test for tests in LISTED["elsewhere"].values() for test in tests) == []
 
 
 IMPOSSIBLE = {
