@@ -296,9 +296,10 @@ _TAG_QUESTION = re.compile(
 _REACH = 160  # characters on each side of a word that may belong to its clause; keeps each question constant in time
 
 
-def is_negated(text: str, start: int) -> bool:
-    """Whether the words at `start` stand in a clause that denies them: "无法预订", "was not booked", "预订失败"."""
-    clause = _clause_around(text, start)
+def is_negated(text: str, start: int, end: int | None = None) -> bool:
+    """Whether the words at `start` stand in a clause that denies them: "无法预订", "was not booked", "预订失败". With
+    `end`, a negation within the words denies nothing: "is not cooling" may be just what is said."""
+    clause = _clause_around(text, start, end)
     if _holds(NEGATION, "negation", clause.before):
         return True
     after = _SUBORDINATE.split(clause.after, maxsplit=1)[0]
@@ -320,17 +321,20 @@ def is_asked(text: str, start: int) -> bool:
 
 
 class _Clause(NamedTuple):
-    before: str  # of the clause, up to the place in question
-    after: str  # of the clause, from there on
+    before: str  # of the clause, up to the words in question
+    after: str  # of the clause, from them on
     following: str  # what comes after the clause
 
 
-def _clause_around(text: str, start: int) -> _Clause:
+def _clause_around(text: str, start: int, end: int | None = None) -> _Clause:
     offset = max(0, start - _REACH)
-    window = text[offset : start + _REACH]
-    at = start - offset
-    begin, end = next(((b, e) for b, e in clauses(window) if b <= at < e), (at, at))
-    return _Clause(window[begin:at], window[at:end], window[end:])
+    stop = start if end is None else end
+    window = text[offset : stop + _REACH]
+    at, after = start - offset, stop - offset
+    spans = clauses(window)
+    begin = next((b for b, e in spans if b <= at < e), at)
+    close = next((e for _, e in spans if max(at, after - 1) < e), after)
+    return _Clause(window[begin:at], window[after:close], window[close:])
 
 
 def _holds(pattern: re.Pattern[str], group: str, before: str) -> bool:

@@ -395,6 +395,22 @@ class TestClauses:
     def test_not_asked(self, marked: str) -> None:
         assert not t.is_asked(*_place(marked))
 
+    @pytest.mark.parametrize(
+        ("text", "words", "negated"),
+        [
+            ("My fridge is not cooling", "is not cooling", False),
+            ("It does not start, sorry", "does not start", False),
+            ("电脑无法开机了", "无法开机", False),
+            ("昨天付款失败了", "付款失败", False),
+            ("It is not cooling, not leaking either", "cooling, not leaking", True),
+            ("I did not say it does not start", "does not start", True),
+            ("预订失败", "预订", True),
+        ],
+    )
+    def test_a_negation_within_the_words_denies_nothing(self, text: str, words: str, negated: bool) -> None:
+        start = text.index(words)
+        assert t.is_negated(text, start, start + len(words)) is negated
+
     def test_a_place_in_a_long_text_is_judged_by_its_own_clause(self) -> None:
         text = "不能退款。" * 2_000 + "已预订" + "，不能退款。" * 2_000
         assert not t.is_negated(text, text.index("预订"))
