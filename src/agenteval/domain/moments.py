@@ -54,6 +54,15 @@ def same_day(one: Day, other: Day) -> bool:
     return one == other
 
 
+def comparable_days(one: Day, other: Day) -> bool:
+    """Whether both tell the same part of a day, so that it can be known to differ."""
+    if isinstance(one, Date) and isinstance(other, Date):
+        return any(a is not None and b is not None for a, b in zip(one, other, strict=True))
+    if isinstance(one, Weekday) and isinstance(other, Weekday):
+        return {one.day, other.day} not in ({5, 7}, {6, 7})  # Saturday is of the weekend
+    return isinstance(one, Offset) and isinstance(other, Offset)
+
+
 def same_clock(one: Clock, other: Clock) -> bool:
     if isinstance(one, Time) and isinstance(other, Time):
         if one.exact and other.exact:
@@ -84,7 +93,7 @@ _DATE = re.compile(
     r"(?<![\d.])(?P<iso_year>\d{4})(?P<sep>[-/.])(?P<iso_month>\d{1,2})(?P=sep)(?P<iso_day>\d{1,2})(?!\d)"
     rf"|(?:(?P<cn_year>(?<!\d)\d{{4}}|(?<!\d)\d{{2}}|[{CHINESE}]{{2,4}})\s?年\s?)?(?P<cn_month>(?<!\d)\d{{1,2}}|{_CN})\s?月(?!\s?(?:租|付|薪|卡|票|饼|亮))"
     rf"(?:份|\s?(?P<cn_day>{_DAY_NUMBER})\s?(?:[日号]|(?<=\d)(?![\d:.\u3400-\u9fff])))?"
-    rf"|(?P<only_day>(?<![\d第]){_DAY_NUMBER})\s?[日号](?![线楼门店座车机馆厅院桌间房码游])"
+    rf"|(?P<only_day>(?<![\d第]){_DAY_NUMBER})\s?[日号](?![线楼店座馆厅院桌间房码游台舱位柜窗库栋幢]|门(?!诊)|[车机](?!票)|单元|公寓|登机|航站)"
     r"|(?<![\d/.])(?P<first>\d{1,2})/(?P<second>\d{1,2})(?:/(?P<last>\d{4}|\d{2}))?(?![\d/])"
     rf"|\b(?P<m_name>{_MONTH})\b\.?\s+(?:the\s+)?(?P<m_day>\d{{1,2}})(?:st|nd|rd|th)?(?![\d:])(?:,?\s+(?P<m_year>\d{{4}}))?\b"
     rf"|\b(?P<d_day>\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?(?P<d_name>{_MONTH})\b\.?(?:,?\s+(?P<d_year>\d{{4}}))?"
@@ -96,6 +105,10 @@ _DATE = re.compile(
     r"|\b(?:day\s+after\s+tomorrow|day\s+before\s+yesterday|today|tonight|tomorrow|yesterday)\b)[天日早晚]?",
     re.IGNORECASE,
 )
+_STREET = re.compile(r"(?:[街路巷弄村区楼栋幢]|胡同|单元|大院|(?<![知报频味])道)\s?\Z")
+_THOROUGHFARE = re.compile(
+    r"\s+(?:street|st|avenue|ave|road|rd|lane|floor|fl|drive|dr|boulevard|blvd)\b", re.IGNORECASE
+)
 _WEEKS = {"next": 1, "this": 0, "coming": None, "last": -1}
 _DAYS_OF_MONTH = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
@@ -103,9 +116,16 @@ _DAYS_OF_MONTH = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 def dates(text: str) -> Iterator[tuple[int, int, Day]]:
     """Every date `(start, end, value)` of a narrow text. "9/1" is month/day, unless only day/month is possible."""
     for m in _DATE.finditer(text):
-        day = _day(m)
+        day = None if _is_address(m) else _day(m)
         if day is not None:
             yield m.start(), m.end(), day
+
+
+def _is_address(m: re.Match[str]) -> bool:
+    """中关村大街27号, 5th Avenue, 12 May Street."""
+    if m["only_day"]:
+        return _STREET.search(m.string, max(0, m.start() - 3), m.start()) is not None
+    return bool(m["th_day"] or m["d_name"]) and _THOROUGHFARE.match(m.string, m.end()) is not None
 
 
 def _day(m: re.Match[str]) -> Day | None:
@@ -166,8 +186,8 @@ _PART_EN = r"(?:in\s+the\s+(?:morning|afternoon|evening)|at\s+night)"
 _HOUR_WORD = r"(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)"
 _MERIDIEM = r"(?:a\.?m\b\.?|p\.?m\b\.?)"
 _TIME = re.compile(
-    rf"(?:(?P<part>{_PART_CN})的?\s?)?(?:(?<![\d:.])(?P<h24>\d{{1,2}}):(?P<m24>\d{{2}})(?::\d{{2}})?(?![\d:])(?:\s?(?P<ampm24>{_MERIDIEM}|{_PART_EN}))?"
-    rf"|(?P<cn_hour>(?<![\d:.])\d{{1,2}}|(?<![有早快慢多少差])[{CHINESE}]{{1,3}})\s?[点點时](?!间|候|评|餐|赞|击)"
+    rf"(?:(?P<part>{_PART_CN})的?\s?)?(?:(?<!\d)(?<!\d[:.])(?P<h24>\d{{1,2}}):(?P<m24>\d{{2}})(?::\d{{2}})?(?![\d:])(?:\s?(?P<ampm24>{_MERIDIEM}|{_PART_EN}))?"
+    rf"|(?P<cn_hour>(?<!\d)(?<!\d[:.])\d{{1,2}}|(?<![有早快慢多少差])[{CHINESE}]{{1,3}})\s?[点點时](?!间|候|评|餐|赞|击)"
     rf"(?:(?P<half>半)|(?P<quarter>[一三])刻|(?P<cn_minute>\d{{1,2}}|[{CHINESE}]{{1,3}})(?:分|(?![\d:个位人间张元块天晚月日]))|(?P<whole>[钟整]))?)"
     rf"|\b(?P<hour>\d{{1,2}}|{_HOUR_WORD})\s?(?:(?P<ampm>{_MERIDIEM})|(?P<oclock>o'?\s?clock\b)?\s?(?P<en_part>{_PART_EN})|(?P<bare>o'?\s?clock\b))"
     rf"|\b(?P<past>half|quarter)\s+(?P<side>past|to)\s+(?P<past_hour>\d{{1,2}}|{_HOUR_WORD})\b(?:\s?(?P<past_part>{_MERIDIEM}|{_PART_EN}))?"

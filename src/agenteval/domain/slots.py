@@ -11,7 +11,7 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import NamedTuple
 
-from agenteval.domain.moments import Clock, Day, dates, same_clock, same_day, times
+from agenteval.domain.moments import Clock, Day, comparable_days, dates, same_clock, same_day, times
 from agenteval.domain.numerals import CHINESE, DECIMAL, ENGLISH, narrow, number, numbers
 from agenteval.domain.text import fold, occurrences, quote_form
 
@@ -76,6 +76,19 @@ def same(kind: SlotType, one: Hashable, other: Hashable) -> bool:
     return one == other
 
 
+def differ(kind: SlotType, one: Hashable, other: Hashable) -> bool:
+    """Whether two values that `find` gave for the type cannot mean one thing. Neither `same` nor different are those
+    that cannot be compared without knowing the day of the conversation, or that tell other parts: "明天" and "9月1日",
+    "下午" and "15:00"."""
+    if isinstance(one, Moment) and isinstance(other, Moment):
+        return differ(SlotType.DATE, one.day, other.day) or differ(SlotType.TIME, one.clock, other.clock)
+    if kind is SlotType.DATE and not comparable_days(one, other):  # type: ignore[arg-type]
+        return False
+    if kind is SlotType.TIME and type(one) is not type(other):
+        return False
+    return not same(kind, one, other)
+
+
 def matches(expected: str, text: str, kind: SlotType = SlotType.TEXT) -> list[Found]:
     """Where the text states the expected value: by value when that is of the type, else word for word.
 
@@ -118,7 +131,18 @@ def _words(text: str) -> list[str]:
 
 
 def _plain_amounts(text: str) -> list[Found]:
-    return [Found(start, end, text[start:end], Money(value, None)) for start, end, value in numbers(narrow(text))]
+    return [
+        Found(start, end, text[start:end], Money(value, None))
+        for start, end, value in numbers(narrow(text))
+        if not _COUNTED.match(text, end)
+    ]
+
+
+_COUNTED = re.compile(
+    r"\s?(?:[个人位名件张台岁天晚夜次号楼层路米杯份间]|分钟|小时|公里|%|(?:people|persons?|guests?|adults?|kids|children"
+    r"|nights?|days?|hours?|minutes?|years?|miles?|times?)\b)",
+    re.IGNORECASE,
+)
 
 
 # ---- numbers ---------------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agenteval.domain.moments import Date, Daypart, Offset, Time, Weekday
-from agenteval.domain.slots import Moment, Money, SlotType, find, matches, same, valid
+from agenteval.domain.slots import Moment, Money, SlotType, differ, find, matches, same, valid
 
 S = SlotType
 
@@ -110,6 +110,10 @@ class TestMoney:
         assert [f.text for f in matches("500元", "预算五百，两个人", S.MONEY)] == ["五百"]
         assert matches("500元", "500美元", S.MONEY) == []
 
+    @pytest.mark.parametrize("text", ["50个人", "50位", "住50天", "50 people", "50 nights"])
+    def test_a_count_is_no_amount(self, text: str) -> None:
+        assert matches("50元", text, S.MONEY) == []
+
 
 class TestPhone:
     @pytest.mark.parametrize(
@@ -194,6 +198,30 @@ class TestDates:
         assert values(S.DATE, text) == [value]
 
     @pytest.mark.parametrize(
+        "text",
+        [
+            *(
+                "中关村大街27号",
+                "中关村大街 27 号",
+                "长安街二十七号",
+                "南京路8号",
+                "大柳树村3号",
+                "朝阳区8号",
+                "3单元8号",
+            ),
+            *("27 号楼", "3号线", "12号机", "8号公寓", "8号登机口", "9号柜台", "45号", "5th Avenue", "12 May Street"),
+        ],
+    )
+    def test_the_number_of_a_house_or_a_thing_is_no_date(self, text: str) -> None:
+        assert values(S.DATE, text) == []
+
+    @pytest.mark.parametrize(
+        "text", ["8号", "这个月 8 号", "我知道8号有空", "订8号机票", "8号车票", "挂8号门诊", "周五8号"]
+    )
+    def test_a_day_of_the_month_alone(self, text: str) -> None:
+        assert values(S.DATE, text)[-1] == Date(None, None, 8)
+
+    @pytest.mark.parametrize(
         "text", ["13月1号楼", "2月30日", "2026-13-01", "3号楼", "you may go", "1.5", "500", "31/31", "satisfied"]
     )
     def test_no_date(self, text: str) -> None:
@@ -232,6 +260,8 @@ class TestTimes:
         ("text", "value"),
         [
             ("下午3点", Time(15, 0, True)),
+            ("时间：15:00", Time(15, 0, True)),
+            ("Time:3点", Time(3, 0, False)),
             ("15:00", Time(15, 0, True)),
             ("3 pm", Time(15, 0, True)),
             ("10:20 a.m.", Time(10, 20, True)),
@@ -391,3 +421,31 @@ def _in_chinese(number: int) -> str:
         elif written and not written.endswith("零") and number % 10 ** (place + 1):
             written += "零"
     return written or "零"
+
+
+@pytest.mark.parametrize(
+    ("kind", "one", "other", "sure"),
+    [
+        (S.DATE, "9月1日", "9月2日", True),
+        (S.DATE, "9月1日", "2号", True),
+        (S.DATE, "9月1日", "2026-09-01", False),
+        (S.DATE, "9月", "1号", False),
+        (S.DATE, "明天", "9月1日", False),
+        (S.DATE, "明天", "后天", True),
+        (S.DATE, "周三", "9月1日", False),
+        (S.DATE, "周三", "周四", True),
+        (S.DATE, "周末", "周六", False),
+        (S.DATE, "周末", "周三", True),
+        (S.TIME, "下午", "15:00", False),
+        (S.TIME, "3点", "15:00", False),
+        (S.TIME, "下午", "上午", True),
+        (S.DATETIME, "明天15:00", "9月1日16:00", True),
+        (S.DATETIME, "明天15:00", "9月1日15:00", False),
+        (S.PHONE, "13800138000", "13800138001", True),
+        (S.MONEY, "50元", "60元", True),
+    ],
+)
+def test_values_differ_only_where_they_can_be_compared(kind: SlotType, one: str, other: str, sure: bool) -> None:
+    first, second = values(kind, one)[0], values(kind, other)[0]
+    assert differ(kind, first, second) is differ(kind, second, first) is sure
+    assert not (sure and same(kind, first, second))
