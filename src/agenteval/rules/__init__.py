@@ -38,6 +38,11 @@ class EvalRule:
     hard: ClassVar[bool] = False
     roles: ClassVar[frozenset[Role]] = frozenset()
 
+    @property
+    def critical_items(self) -> tuple[str, ...]:
+        """What may become a veto, named as in `RuleResult.vetoes`: all of it is open when the rule fails as a whole."""
+        return ()
+
     def ask(self, case: Case, dialog: Dialog, known: Answers) -> Iterable[Ask]:
         """What must be known. Called again with what is known until nothing new comes, at most four times."""
         return ()

@@ -860,6 +860,16 @@ async def test_a_critical_slot_that_is_not_filled_is_a_veto() -> None:
     assert (open_.vetoes, open_.open_vetoes) == ((), ("slot:appointment_time",))
 
 
+def test_critical_items_are_named_as_their_vetoes() -> None:
+    params = {
+        "mode": "hybrid",
+        "required_slots": [PHONE, {**SLOTS[4], "critical": True}],
+        "required_steps": [{"name": "book", "description": "确认预约", "critical": True}],
+    }
+    rule = build(RuleSpec("task_completion", params))
+    assert rule.critical_items == ("slot:appointment_time", "step:book")
+
+
 # ---- silence ---------------------------------------------------------------------------------------------------------
 
 

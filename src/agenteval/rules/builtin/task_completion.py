@@ -67,6 +67,10 @@ class TaskCompletion(EvalRule):
     def __post_init__(self) -> None:
         check(self.mode, self.required_slots, self.required_steps)
 
+    @property
+    def critical_items(self) -> tuple[str, ...]:
+        return tuple(item.item for item in (*self.required_slots, *self.required_steps) if item.critical)
+
     def ask(self, case: Case, dialog: Dialog, known: Answers) -> Iterable[Ask]:
         yield from self._slot_questions.values()
         yield from self._step_questions.values()
