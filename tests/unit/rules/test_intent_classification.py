@@ -18,7 +18,7 @@ from agenteval.judge.verify import Seen, verify
 from agenteval.rules.build import build
 from agenteval.rules.intents.forms import AgentIntents, form_of
 from tests.fakes.dialogs import CASE, dialog, said
-from tests.fakes.scripted_judge import scripted_judge, system_prompt
+from tests.fakes.scripted_judge import scripted_judge, transcript
 from tests.fakes.scripted_panel import Tries, concluded, result_by
 
 TAXONOMY = {
@@ -373,7 +373,7 @@ async def test_an_intent_outside_the_taxonomy_is_asked_again_alone_on_the_wire()
         result = await result_by("intent_classification", params, BOOKING, wire.judge)
     assert verdict(result) == (1, True)
     assert len(wire.requests) == 2
-    assert "must be one of" in system_prompt(wire.requests[1])
+    assert "must be one of" in transcript(wire.requests[1])
 
 
 # ---- without a model -------------------------------------------------------------------------------------------------
