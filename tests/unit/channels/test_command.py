@@ -96,11 +96,15 @@ async def test_what_cannot_be_started_was_not_delivered(params: dict[str, Any]) 
         await channel("command", params).check()
 
 
-async def test_a_program_is_found_from_its_working_directory(tmp_path: Path) -> None:
+@pytest.mark.parametrize("cwd", [None, ".", "{}"])
+async def test_a_program_is_found_from_its_working_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cwd: str | None
+) -> None:
     script = tmp_path / "agent"
     script.write_text('#!/bin/sh\nread line\necho "{\\"reply\\": \\"$PWD\\"}"\n')
     script.chmod(0o755)
-    params = {"command": "./agent", "cwd": str(tmp_path)}
+    monkeypatch.chdir("/" if cwd == "{}" else tmp_path)
+    params = {"command": "./agent", "cwd": cwd and cwd.format(tmp_path)}
     await channel("command", params).check()
     (turn,) = await talk("command", params, "hi")
     assert turn.reply == str(tmp_path)

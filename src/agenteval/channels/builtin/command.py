@@ -179,7 +179,7 @@ def _find(program: str, folder: Path) -> None:
     """Raises TargetError when `program` cannot be started in `folder`; a path counts from there, a name from PATH."""
     if not folder.is_dir():
         raise TargetError(f"the working directory {str(folder)!r} does not exist")
-    if shutil.which(program if Path(program).name == program else folder / program) is None:
+    if shutil.which(program if Path(program).name == program else (folder / program).resolve()) is None:
         raise TargetError(f"cannot find the program {program!r}", fix="give its path, or add its folder to PATH")
 
 
