@@ -180,16 +180,30 @@ async def test_it_is_asked_again_before_it_is_left_out() -> None:
     assert verdict(await judged(Tries(answer(act("refund", 1, "x")), answer(BOOK)))) == (1, True)
 
 
-async def test_what_is_left_still_proves_the_expected_intent() -> None:
-    result = await judged(answer(BOOK, act("refund", 1, "上门费 50 元")))
-    assert verdict(result) == (1, True)
+INVENTED = act("repair.book", 1, "已为您办理预约")
+
+
+@pytest.mark.parametrize("verified", [BOOK, act("repair.cancel", 0, "请问您的姓名"), PRICE])
+async def test_one_that_was_left_out_may_change_any_verdict(verified: dict[str, Any]) -> None:
+    result = await judged(answer(INVENTED, verified), accept_partial=True)
+    assert (result.cause, bounds(result), result.passed) == (Cause.EVIDENCE, (0, 1), None)
+    assert result.reason.startswith("意图未能判定：预期 repair.book，智能体处理了")
+    assert "另有 1 项" in result.reason
+    assert (result.detail["verdict"], "predicted" in result.detail) == (None, False)
     assert len(result.detail["dropped"]) == 1
 
 
-async def test_a_partial_one_may_still_be_correct_when_something_was_left_out() -> None:
-    raw = answer(act("repair.cancel", 0, "请问您的姓名"), act("refund", 1, "上门费 50 元"))
-    assert bounds(await judged(raw)) == (Fraction(1, 2), 1)
-    assert (await judged(raw, accept_partial=True)).passed is True
+@pytest.mark.parametrize(("match", "expected"), [("any", (1, 1)), ("all", (Fraction(1, 2), 1))])
+async def test_of_a_list_what_is_left_is_proven_all_the_same(match: str, expected: tuple[Fraction, Fraction]) -> None:
+    result = await judged(answer(INVENTED, BOOK), expected_intent=["repair.book", "complaint"], match=match)
+    assert bounds(result) == expected
+
+
+@pytest.mark.parametrize("expected", ["repair.book", ["repair.book", "complaint"]])
+async def test_an_agent_that_is_said_to_have_acted_has_not_only_asked(expected: str | list[str]) -> None:
+    raw = answer(INVENTED) | {"only_asked": "yes", "question": {"turn": 0, "text": "请问您的姓名"}}
+    result = await judged(raw, expected_intent=expected)
+    assert (result.status, result.cause, bounds(result)) == (ResultStatus.FAILED_TO_SCORE, Cause.SCHEMA, (0, 1))
 
 
 @pytest.mark.parametrize(

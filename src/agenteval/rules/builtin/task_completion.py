@@ -69,7 +69,8 @@ class TaskCompletion(EvalRule):
 
     @property
     def critical_items(self) -> tuple[str, ...]:
-        return tuple(item.item for item in (*self.required_slots, *self.required_steps) if item.critical)
+        items: tuple[Slot | Step, ...] = (*self.required_slots, *self.required_steps)
+        return tuple(item.item for item in items if item.critical)
 
     def ask(self, case: Case, dialog: Dialog, known: Answers) -> Iterable[Ask]:
         yield from self._slot_questions.values()

@@ -42,11 +42,14 @@ class Finding(NamedTuple):
 def of_one(expected: str, reading: Reading | Unscored, language: Language) -> Finding:
     if isinstance(reading, Unscored):
         return _unjudged({"expected": expected, "verdict": None}, reading, language)
+    if reading.dropped:  # it may be the one that was expected, or a later one that nobody asked for
+        detail = {"expected": expected, "verdict": None, **reading.detail()}
+        return Finding(ZERO, ONE, wording.unproven(language, expected, reading), detail, reading.evidence)
     verdict = compare(expected, reading)
-    reason = wording.single(language, expected, reading, verdict)
     predicted = expected if verdict is Verdict.CORRECT else next(iter(reading.names), NO_INTENT)
-    detail = {"expected": expected, "verdict": verdict, "predicted": predicted}
-    return _judged(detail, verdict.points, reason, reading, language)
+    detail = {"expected": expected, "verdict": verdict, "predicted": predicted, **reading.detail()}
+    reason = wording.single(language, expected, reading, verdict)
+    return Finding(verdict.points, verdict.points, reason, detail, reading.evidence)
 
 
 def of_list(expected: Sequence[str], match: Match, reading: Reading | Unscored, language: Language) -> Finding:
@@ -55,20 +58,16 @@ def of_list(expected: Sequence[str], match: Match, reading: Reading | Unscored, 
         return _unjudged(detail, reading, language)
     found = len(expected) if reading.question else sum(name in reading.names for name in expected)
     points = Fraction(found, len(expected)) if match == "all" else Fraction(found > 0)
-    return _judged(detail, points, wording.several(language, expected, reading), reading, language)
+    reason = wording.several(language, expected, reading)
+    if reading.dropped and points < ONE:  # it may be one of those that were expected
+        reason += wording.dropped(language, len(reading.dropped))
+    high = ONE if reading.dropped else points
+    return Finding(points, high, reason, {**detail, **reading.detail()}, reading.evidence)
 
 
 def _unjudged(detail: Mapping[str, Any], unscored: Unscored, language: Language) -> Finding:
     reason = say(language, "意图未能判定：", "Intent not judged: ") + unscored_text(language, unscored)
     return Finding(ZERO, ONE, reason, detail, cause=unscored.cause)
-
-
-def _judged(detail: Mapping[str, Any], points: Fraction, reason: str, reading: Reading, language: Language) -> Finding:
-    """An intent that was listed without evidence may be the one that was expected."""
-    if reading.dropped and points < ONE:
-        reason += wording.dropped(language, len(reading.dropped))
-    high = ONE if reading.dropped else points
-    return Finding(points, high, reason, {**detail, **reading.detail()}, reading.evidence)
 
 
 def of_turns(points: Sequence[Point], findings: Sequence[Finding], language: Language) -> Finding:

@@ -8,6 +8,8 @@ from typing import Any, Self, cast
 
 from agenteval.domain.forms import AgentQuote, Form, ToolQuote, UserQuote
 
+CONTRADICTION = "only_asked is yes, but intents are listed that the agent acted on"
+
 
 class YesNo(StrEnum):
     YES = "yes"
@@ -43,7 +45,7 @@ class AgentIntents(Form):
         if self.only_asked is YesNo.YES and self.question is None:
             raise ValueError("only_asked is yes: quote the agent's question")
         if self.only_asked is YesNo.YES and self.intents:
-            raise ValueError("only_asked is yes, but intents are listed that the agent acted on")
+            raise ValueError(CONTRADICTION)
 
     def ballot(self) -> Hashable:
         """The runner-up is no part of it: votes that agree on what the agent did would be lost over it."""

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 from agenteval.domain.evidence import Span
 from agenteval.domain.outcome import ONE, ZERO
-from agenteval.domain.questions import Answers, Judged, Ranking, View
+from agenteval.domain.questions import Answers, Cause, Judged, Ranking, Unscored, View
 from agenteval.domain.transcript import Dialog
-from agenteval.rules.intents.forms import ActedOn, AgentIntents, YesNo
+from agenteval.rules.intents.forms import CONTRADICTION, ActedOn, AgentIntents, YesNo
 from agenteval.rules.intents.taxonomy import siblings
 from agenteval.rules.replies import agent_span
 
@@ -78,8 +78,10 @@ SILENT = Reading()
 """No reply at all."""
 
 
-def judged_reading(judged: Judged[AgentIntents]) -> Reading:
+def judged_reading(judged: Judged[AgentIntents]) -> Reading | Unscored:
     found = judged.value
+    if found.only_asked is YesNo.YES and judged.dropped:
+        return Unscored(Cause.SCHEMA, CONTRADICTION, judged.calls)
     return Reading(
         acted=tuple(_acted(act) for act in found.intents),
         second=found.second or "",

@@ -20,6 +20,14 @@ def single(language: Language, expected: str, reading: Reading, verdict: Verdict
     )
 
 
+def unproven(language: Language, expected: str, reading: Reading) -> str:
+    return say(
+        language,
+        f"意图未能判定：预期 {expected}，{_did(language, reading)}。",
+        f"Intent not judged: expected {expected}, {_did(language, reading)}.",
+    ) + dropped(language, len(reading.dropped))
+
+
 def several(language: Language, expected: Sequence[str], reading: Reading) -> str:
     found = [name for name in expected if reading.question or name in reading.names]
     missing = [name for name in expected if name not in found]
