@@ -113,6 +113,7 @@ async def test_an_empty_reply_scores_0_without_a_question(talk: Dialog, scope: s
     assert not asks
     result = await judge(None, talk, evaluation_scope=scope)
     assert (result.score, result.passed, result.reason) == (Fraction(0), False, reason)
+    assert (await judge(None, talk, evaluation_scope=scope, min_score=0)).passed is True
 
 
 async def test_one_empty_reply_among_others_is_judged_in_the_full_dialog() -> None:

@@ -71,6 +71,7 @@ def test_the_same_words_score_1_without_a_model(reply: Json) -> None:
 def test_an_empty_reply_scores_0_without_a_model(reply: Json) -> None:
     result = judge(reply)
     assert (result.score, result.passed, result.reason) == (Fraction(0), False, "空回复。")
+    assert judge(reply, threshold=0).passed is True
 
 
 def test_a_failed_turn_scores_0_without_a_model() -> None:

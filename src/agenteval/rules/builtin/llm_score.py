@@ -7,7 +7,7 @@ from functools import cached_property
 
 from agenteval.domain.exact import at_least, reaches
 from agenteval.domain.forms import AgentQuote, Form
-from agenteval.domain.outcome import RuleResult
+from agenteval.domain.outcome import ZERO, RuleResult
 from agenteval.domain.ports import Role
 from agenteval.domain.questions import DIALOG, LAST_TURN, Answers, Ask, Question, Unscored
 from agenteval.domain.scenario import Case
@@ -77,12 +77,13 @@ class LlmScore(EvalRule):
 
     def evaluate(self, case: Case, dialog: Dialog, answers: Answers) -> RuleResult:
         if not answered(dialog, self.evaluation_scope):
-            return self.scored(0, passed=False, reason=no_reply(dialog, self.evaluation_scope))
+            passed = at_least(ZERO, self.min_score)
+            return self.scored(0, passed=passed, reason=no_reply(dialog, self.evaluation_scope))
         judged = answers[self._question]
         if isinstance(judged, Unscored):
             reason = say(dialog.language, "未评分：", "Not scored: ") + unscored_text(dialog.language, judged)
             return self.failed_to_score(
-                judged.cause, reason, passed=reaches(Fraction(0), Fraction(MAX_SCORE), self.min_score)
+                judged.cause, reason, passed=reaches(ZERO, Fraction(MAX_SCORE), self.min_score)
             )
         grade = judged.value
         passed = at_least(Fraction(grade.score), self.min_score)

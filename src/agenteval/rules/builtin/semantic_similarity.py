@@ -45,7 +45,7 @@ class SemanticSimilarity(EvalRule):
 
     def evaluate(self, case: Case, dialog: Dialog, answers: Answers) -> RuleResult:
         if not answered(dialog, "last_turn"):
-            return self.scored(0, passed=False, reason=no_reply(dialog, "last_turn"))
+            return self.scored(0, passed=at_least(ZERO, self.threshold), reason=no_reply(dialog, "last_turn"))
         question = self._question(dialog)
         if question is None:
             return self._by(Likeness(1.0, "equal"), dialog.language)
