@@ -131,7 +131,7 @@ def _finders(quote: str) -> dict[Match, _Finder]:
 
 
 def _places(spans: Iterable[tuple[int, int]], text: str) -> Iterator[_Place]:
-    return (_Place(start, end, _cuts_negation(text, start)) for start, end in spans)
+    return (_Place(start, end, cuts_negation(text, start)) for start, end in spans)
 
 
 # ---- elided quotes ---------------------------------------------------------------------------------------------------
@@ -189,7 +189,7 @@ _CUT = re.compile(
 _LOOK_BACK = 40  # characters; more than any negation with its auxiliaries takes
 
 
-def _cuts_negation(text: str, start: int) -> bool:
+def cuts_negation(text: str, start: int) -> bool:
     """Whether a negation stands directly before the span, with at most auxiliaries between them: "不[能退款]"."""
     begin = max(0, start - _LOOK_BACK)
     cut = _CUT.search(text, begin, start)

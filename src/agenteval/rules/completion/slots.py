@@ -24,11 +24,13 @@ from agenteval.rules.completion.values import (
     absent,
     acceptable,
     given,
+    is_after,
     last_value,
-    quotable,
+    uncertain,
     user_values,
     values_of,
 )
+from agenteval.rules.completion.wording import quotable
 
 
 class SlotStatus(StrEnum):
@@ -93,6 +95,8 @@ def by_code(slot: Slot, dialog: Dialog, others: Sequence[Slot], uptake: Uptake) 
 def _expected_by_code(slot: Slot, dialog: Dialog, others: Sequence[Slot]) -> SlotAnswer | None:
     stated = given(slot, dialog, others)
     if stated is None:
+        if uncertain(slot, dialog, others):
+            return None
         other = last_value(slot, dialog, others)
         if other is None:
             return _missing(slot, dialog, others)
@@ -102,10 +106,13 @@ def _expected_by_code(slot: Slot, dialog: Dialog, others: Sequence[Slot]) -> Slo
     return None
 
 
-def _missing(slot: Slot, dialog: Dialog, others: Sequence[Slot]) -> SlotAnswer:
+def _missing(slot: Slot, dialog: Dialog, others: Sequence[Slot]) -> SlotAnswer | None:
+    """None when the user may have declined to give it."""
     ask = taken.last_ask(slot, dialog, others)
     if ask is None:
         return _answer(SlotVerdict.MISSING)
+    if taken.may_be_refused(dialog, ask):
+        return None
     quote = AgentQuote(ask.turn, quotable(dialog[ask.turn].reply_text, ask.start))
     return _answer(SlotVerdict.MISSING, agent=quote, part=Part.ASKED)
 
@@ -127,6 +134,8 @@ def conclude(slot: Slot, dialog: Dialog, answer: Judged[SlotAnswer] | Unscored, 
     try:
         stated = given(slot, dialog, others) if slot.expected_value is not None else None
         if isinstance(answer, Judged):
+            if _is_unverifiable(slot, dialog, answer, stated, others):
+                return SlotOutcome(slot, SlotStatus.UNSCORED, "", reason=_UNVERIFIABLE, cause=Cause.EVIDENCE)
             return _judged(slot, dialog, answer, stated)
         if stated is not None and answer.cause is Cause.NEEDS_JUDGE:
             return _uptake_by_code(slot, dialog, stated, others)
@@ -143,6 +152,7 @@ def _uptake_by_code(slot: Slot, dialog: Dialog, stated: Given, others: Sequence[
     """Code sees that a value was confirmed, but not that it was not: asking has many words."""
     seen = taken.by_code(slot, dialog, stated, others)
     filled = seen.verdict is SlotVerdict.FILLED
+    earlier = [value for value in user_values(slot, dialog, others) if is_after(stated.value, value)]
     confirmed = True if seen.used or seen.part is not Part.NONE else None
     return SlotOutcome(
         slot,
@@ -151,11 +161,23 @@ def _uptake_by_code(slot: Slot, dialog: Dialog, stated: Given, others: Sequence[
         {Uptake.STATED: True, Uptake.ACCEPTED: True, Uptake.CONFIRMED: confirmed} if filled else _STATED,
         value=stated.value.text,
         quote=stated.value,
-        history=tuple(value for value in user_values(slot, dialog, others) if value.turn < stated.value.turn),
+        history=tuple(dict.fromkeys((*([seen.older] if seen.older else []), *earlier))),
         evidence=(*stated.spans, *([seen.agent] if seen.agent else [])),
         asked=seen.part is Part.ASKED,
         reasked=seen.reasked,
     )
+
+
+_UNVERIFIABLE = "a value was given, but code cannot compare it with the expected one"
+
+
+def _is_unverifiable(
+    slot: Slot, dialog: Dialog, answer: Judged[SlotAnswer], stated: Given | None, others: Sequence[Slot]
+) -> bool:
+    """A model does not know the expected value, so what it finds in other words cannot be said to be that."""
+    if slot.expected_value is None or stated is not None or not answer.by.startswith("model:"):
+        return False
+    return answer.value.gives_value and uncertain(slot, dialog, others)
 
 
 def _judged(slot: Slot, dialog: Dialog, answer: Judged[SlotAnswer], stated: Given | None) -> SlotOutcome:
@@ -192,7 +214,7 @@ def _checked(slot: Slot, dialog: Dialog, found: SlotAnswer, stated: Given | None
     status = SlotStatus(found.status)
     if slot.expected_value is not None:
         if stated is None:
-            return SlotStatus.MISSING
+            return status if status in (SlotStatus.DECLINED, SlotStatus.FABRICATED) else SlotStatus.MISSING
         if status in (SlotStatus.MISSING, SlotStatus.FABRICATED, SlotStatus.DECLINED, SlotStatus.INVALID):
             return SlotStatus.STATED_ONLY
     elif found.gives_value and (value := _value(found)[0]) is not None and not acceptable(slot, value.text):

@@ -25,7 +25,7 @@ from agenteval.rules.completion.forms import (
     ToolStepAnswer,
 )
 from agenteval.rules.completion.items import Step, ToolUse
-from agenteval.rules.completion.values import quotable
+from agenteval.rules.completion.wording import quotable
 
 LONGEST_RESULT = 200
 """Characters of a tool result that are shown as evidence."""
@@ -81,14 +81,14 @@ def _claims(step: Step, dialog: Dialog) -> Iterator[Shown]:
     """For each reply that says a keyword the first place where it does."""
     for turn in dialog:
         reply = turn.reply_text if turn.answered else ""
-        places = sorted(start for keyword in step.keywords for start, _ in occurrences(keyword, reply))
-        said = next((place for place in places if _states(reply, place)), None)
+        places = sorted(place for keyword in step.keywords for place in occurrences(keyword, reply))
+        said = next((start for start, end in places if _states(reply, start, end)), None)
         if said is not None:
             yield Shown(AgentQuote(turn.index, quotable(reply, said)), None)
 
 
-def _states(reply: str, place: int) -> bool:
-    return not (is_negated(reply, place) or is_promised(reply, place) or is_asked(reply, place))
+def _states(reply: str, start: int, end: int) -> bool:
+    return not (is_negated(reply, start, end) or is_promised(reply, start) or is_asked(reply, start))
 
 
 def _by_tool(step: Step, tool: ToolUse, dialog: Dialog, claims: tuple[Shown, ...]) -> ToolStepAnswer | None:
@@ -155,8 +155,9 @@ def _shown(step: Step, dialog: Dialog, found: StepAnswer) -> tuple[frozenset[int
     if not isinstance(found, ToolStepAnswer) or step.tool is None:
         return frozenset(turns), quotes
     name = step.tool.name
+    quoted = {quote.turn for quote in quotes if quote.speaker is Speaker.TOOL}
     recorded = {t for t in found.calls if 0 <= t < len(dialog) and any(c.name == name for c in dialog[t].tool_calls)}
-    results = [result for turn in sorted(recorded - turns) for result in _results(dialog, turn, name)]
+    results = [result for turn in sorted(recorded - quoted) for result in _results(dialog, turn, name)]
     return frozenset(turns | recorded), (*quotes, *results)
 
 

@@ -2,12 +2,13 @@
 
 Code sees three refusals, and otherwise takes a stated value for accepted. It accuses only where it cannot be mistaken:
 
-- no reply follows;
+- no reply follows, or only system errors do;
 - the agent's last reply asks for the slot by the slot's own words, and does not name the value;
-- from the value on the agent never states it, but states another one of the kind that is about this slot: no other slot
-  has such values, and the clause names the slot (for a phone number, an address and the like also: speaks of "your"),
-  speaks neither of the agent's own number nor of a range, and neither asks nor denies. Numbers and prices are left
-  alone: "评分 4.9" may be what was found for "4.5 or more".
+- the agent never states the value from there on, or falls back to one that the user gave before, and ends on another
+  one of the kind that is about this slot: no other slot has such values, its label or its clause names the slot (for a
+  phone number, an address and the like also: speaks of "your"), speaks neither of the agent's own number nor of a
+  range, and neither asks nor denies. Numbers and prices are left alone: "评分 4.9" may be what was found for "4.5 or
+  more". Such a value is `stale` when the user gave it before, else `contradicted`.
 """
 
 import re
@@ -25,35 +26,60 @@ from agenteval.rules.completion.values import (
     UNMISTAKABLE,
     Given,
     alone,
-    asked_in,
-    clause_at,
+    differ_in,
     expected_in,
-    names_slot,
+    is_after,
     span,
-    user_values,
+    values_by_user,
     values_of,
 )
+from agenteval.rules.completion.wording import about, asked_in, speaks_of
 
 _ATTRIBUTES = {SlotType.NUMBER, SlotType.MONEY}
 _THEIRS = re.compile(
-    r"我们|我司|我店|本店|本公司|客服|热线|总机|前台|官网|\b(?:our|us|hotline|support|service|office)\b", re.IGNORECASE
+    r"我们|我司|我店|本店|本公司|客服|热线|专线|总机|前台|官网|师傅|技师|工程师|司机|骑手|快递员|商家|酒店|餐厅|门店|房东|医生|营业"
+    r"|\b(?:our|us|hotline|support|service|office|technician|engineer|driver|courier|doctor|hotel|restaurant|store|shop)\b"
+    r"|(?<!\bit)(?<!\bthat)(?<!\bhere)(?<!\bwhat)['’]s\s",
+    re.IGNORECASE,
 )
-_YOURS = re.compile(r"您|你|\byour?\b", re.IGNORECASE)
+_YOURS = re.compile(r"[您你](?:的|(?=\s?\+?\d|\s?\Z))|\byour\b", re.IGNORECASE)
+_OTHER_NUMBER = re.compile(
+    r"单号|编号|流水|卡号|账号|帐号|工单|订单"
+    r"|\b(?:order|confirmation|reference|ticket|tracking|account|card|case|booking|reservation)\b",
+    re.IGNORECASE,
+)
 _RANGE = re.compile(
     r"[前后内起]|到|至|[~～—–]|以[上下]|\b(?:before|after|until|by|within|from|to|least|most|between)\b", re.IGNORECASE
+)
+_SUPPOSED = re.compile(r"如[需要果]|若|要是|或者?|\b(?:if|or|should|unless)\b", re.IGNORECASE)
+_ERROR = re.compile(
+    r"(?:系统|服务|网络)\w{0,4}(?:繁忙|异常|错误|故障|出错|超时|开小差|不可用)|出错了|出了点?问题|稍后再试"
+    r"|something\s+went\s+wrong|internal\s+(?:server\s+)?error|an?\s+(?:\w+\s+)?error\s+(?:has\s+)?occurred"
+    r"|service\s+(?:is\s+)?(?:temporarily\s+)?unavailable|try\s+again\s+later",
+    re.IGNORECASE,
+)
+_BEFORE = 1_000
+"""Characters before a value in which its owner may be named."""
+_LONGEST_ERROR = 60
+"""Characters of a reply that says nothing but that the system failed."""
+_REFUSAL = re.compile(
+    r"不方便|不想|不愿|不告诉|不透露|不[说给]|不提供|保密|拒绝|不用了|算了"
+    r"|\b(?:prefer\s+not|rather\s+not|(?:not|n['’]t)\s+(?:want|wish|like|comfortable|going|give|share|tell)|no\s+thanks?|decline|refuse|private)\b",
+    re.IGNORECASE,
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Reaction:
-    """`agent`: the words that show the agent's `part`, or with which it is wrong. `reasked`: it asked after the value
-    was given."""
+    """`agent`: the words that show the agent's `part`, or with which it is wrong. `older`: where the user gave the
+    value that is stale. `reasked`: the agent asked after the value was given."""
 
     verdict: SlotVerdict
     part: Part
     agent: Span | None = None
     used: bool = False
     reasked: bool = False
+    older: Span | None = None
 
 
 def replied_after(dialog: Dialog, turn: int) -> bool:
@@ -74,12 +100,13 @@ def by_code(slot: Slot, dialog: Dialog, stated: Given, others: Sequence[Slot]) -
     if not replied_after(dialog, stated.turn):
         return Reaction(SlotVerdict.STATED_ONLY, Part.NONE, used=in_call)
     repeats = [place for turn in dialog.turns[stated.turn :] for place in _stated_in_reply(slot, dialog, turn.index)]
-    if not repeats and (wrong := _other_value(slot, dialog, stated, others)) is not None:
-        older = [value.text for value in user_values(slot, dialog, others) if value.turn < stated.turn]
-        verdict = (
-            SlotVerdict.STALE if any(_same_value(slot, o, wrong.text) for o in older) else SlotVerdict.CONTRADICTED
-        )
-        return Reaction(verdict, Part.NONE, wrong, in_call, bool(again))
+    if (other := _other_value(slot, dialog, stated, others)) is not None:
+        wrong, older = other
+        if not repeats or (older and wrong.turn > repeats[-1].turn):
+            verdict = SlotVerdict.STALE if older else SlotVerdict.CONTRADICTED
+            return Reaction(verdict, Part.NONE, wrong, in_call, bool(again), older)
+    if (error := _nothing_but_errors(dialog, stated.turn)) is not None:
+        return Reaction(SlotVerdict.STATED_ONLY, Part.NONE, error, in_call, bool(again))
     last_reply = max(turn.index for turn in dialog if turn.answered)
     if again and again[-1].turn == last_reply and not any(place.turn == last_reply for place in repeats):
         return Reaction(SlotVerdict.STATED_ONLY, Part.ASKED, again[-1], in_call, reasked=True)
@@ -91,6 +118,19 @@ def by_code(slot: Slot, dialog: Dialog, stated: Given, others: Sequence[Slot]) -
     if before:
         return Reaction(SlotVerdict.FILLED, Part.ASKED, before[-1], in_call, bool(again))
     return Reaction(SlotVerdict.FILLED, Part.NONE, None, in_call, bool(again))
+
+
+def _nothing_but_errors(dialog: Dialog, since: int) -> Span | None:
+    replies = [turn for turn in dialog.turns[since:] if turn.answered]
+    if not all(len(t.reply_text) <= _LONGEST_ERROR and _ERROR.search(t.reply_text) for t in replies):
+        return None
+    text = replies[-1].reply_text
+    return span(replies[-1].index, Speaker.AGENT, text, Found(0, len(text), text, None))
+
+
+def may_be_refused(dialog: Dialog, ask: Span) -> bool:
+    """Whether the user's answer to a question has words of refusal in it."""
+    return any(_REFUSAL.search(turn.sent_message) for turn in dialog.turns[ask.turn + 1 : ask.turn + 2])
 
 
 def last_ask(slot: Slot, dialog: Dialog, others: Sequence[Slot]) -> Span | None:
@@ -107,33 +147,37 @@ def _asks(slot: Slot, dialog: Dialog, turn: int, others: Sequence[Slot]) -> list
 
 def _stated_in_reply(slot: Slot, dialog: Dialog, turn: int) -> list[Span]:
     reply = dialog[turn].reply_text
-    return [span(turn, Speaker.AGENT, reply, f) for f in expected_in(slot, reply) if not is_negated(reply, f.start)]
+    return [
+        span(turn, Speaker.AGENT, reply, f) for f in expected_in(slot, reply) if not is_negated(reply, f.start, f.end)
+    ]
 
 
-def _other_value(slot: Slot, dialog: Dialog, stated: Given, others: Sequence[Slot]) -> Span | None:
-    """The last other value that the agent states about this slot."""
+def _other_value(slot: Slot, dialog: Dialog, stated: Given, others: Sequence[Slot]) -> tuple[Span, Span | None] | None:
+    """The last other value that the agent states about this slot, and where the user gave that one before."""
     if slot.type in _ATTRIBUTES or not slot.constrained or not alone(slot, others):
         return None
-    found = [
-        span(turn.index, Speaker.AGENT, turn.reply_text, f)
-        for turn in dialog.turns[stated.turn :]
-        if turn.answered
-        for f in values_of(slot, turn.reply_text)
-        if _is_statement(slot, turn.reply_text, f.start, others)
-    ]
-    return found[-1] if found else None
+    earlier = [value for value in values_by_user(slot, dialog, others) if is_after(stated.value, value)]
+    for turn in reversed(dialog.turns[stated.turn :]):
+        reply = turn.reply_text if turn.answered else ""
+        for f in reversed(values_of(slot, reply)):
+            older = next((value for value in earlier if _same_value(slot, value.text, f.text)), None)
+            if differ_in(slot, stated.value.text, f.text) and _is_statement(slot, reply, f, others, older):
+                return span(turn.index, Speaker.AGENT, reply, f), older
+    return None
 
 
-def _is_statement(slot: Slot, reply: str, place: int, others: Sequence[Slot]) -> bool:
-    clause = clause_at(reply, place)
+def _is_statement(slot: Slot, reply: str, found: Found, others: Sequence[Slot], older: Span | None) -> bool:
+    """A value that the user never gave may be somebody else's, of whom the reply spoke: "师傅：李工，电话：139…"."""
+    said = about(reply, found.start, found.end)
     unmistakable = slot.type in UNMISTAKABLE
-    about = names_slot(slot, clause, others) or (unmistakable and _YOURS.search(clause) is not None)
+    your = unmistakable and _YOURS.search(said.text) is not None
     return (
-        about
-        and not _THEIRS.search(clause)
-        and not (_RANGE.search(clause) and not unmistakable)
-        and not is_asked(reply, place)
-        and not is_negated(reply, place)
+        (speaks_of(slot, said, others) or (your and not _OTHER_NUMBER.search(said.text)))
+        and not _SUPPOSED.search(said.text)
+        and not (_RANGE.search(said.text) and not unmistakable)
+        and not is_asked(reply, found.start)
+        and not is_negated(reply, found.start, found.end)
+        and not _THEIRS.search(said.text if older or your else reply[max(0, found.start - _BEFORE) : found.start])
     )
 
 

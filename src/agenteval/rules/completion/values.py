@@ -15,15 +15,18 @@ Without an expected value code only tells that there is none. With one it decide
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from enum import Enum, auto
 from functools import lru_cache
 from itertools import islice
 
-from agenteval.domain.evidence import Match, Span, Speaker
+from agenteval.domain.evidence import Match, Span, Speaker, cuts_negation
 from agenteval.domain.regex import TextTooLong, compile_pattern
-from agenteval.domain.slots import Found, SlotType, find, matches, same
-from agenteval.domain.text import NEGATION, clauses, cuts_word, fold, is_negated, quote_form
+from agenteval.domain.slots import Found, SlotType, differ, find, matches, same
+from agenteval.domain.text import cuts_word, is_negated, quote_form
 from agenteval.domain.transcript import Dialog
 from agenteval.rules.completion.items import Slot, ValuePattern
+from agenteval.rules.completion.offers import assents
+from agenteval.rules.completion.wording import about, clause_at, mentions, speaks_of
 
 SHORT = 4_096
 """Characters of a text whose matches are remembered."""
@@ -36,19 +39,12 @@ _CHANGE = re.compile(
 )
 _NEAR = 16
 """Characters between the word of a change and the new value."""
-_ASSENT = re.compile(
-    r"\W*(?:嗯+|好(?:[的啊呀吧嘞滴]|(?=\W|$))|可以|行(?:[的啊吧]|(?=\W|$))|没问题|对(?:[的啊呀]|(?=\W|$))|是(?:[的啊呀]|(?=\W|$))"
-    r"|没错|同意|确认|就[这那][个样]|就它"
-    r"|(?:yes|yeah|yep|yup|sure|ok(?:ay)?|agreed|please\s+do|go\s+ahead|absolutely|exactly|of\s+course"
-    r"|(?:(?:that|it)(?:['’]s|\s+is|\s+will\s+be)\s+|(?:that\s+)?sounds?\s+|(?:that\s+)?looks?\s+)?"
-    r"(?:fine|great|perfect|correct|right|good(?!\s+(?:morning|afternoon|evening|day)))"
-    r"|(?:that|it)\s+works)(?!\w))",
+_BESIDES = re.compile(
+    r"备用|另外|还有|也可|也能|紧急|第二|(?:老婆|老公|妻子|丈夫|爱人|家人|朋友|同事|父|母|妈|爸|儿子|女儿)"
+    r"|\b(?:also|another|backup|alternat\w*|secondary|second|emergency|wife|husband|friend|colleague|mother|father|mom|dad|or)\b",
     re.IGNORECASE,
 )
-_QUESTION = re.compile(r"[?？吗]\W*$")
-_RESERVATION = re.compile(
-    r"但|不过|换|改|另|别的|其他|还是|\b(?:but|instead|another|other|change|different|rather)\b", re.IGNORECASE
-)
+"""What gives a further value, and does not replace the one before."""
 
 
 def values_of(slot: Slot, text: str) -> list[Found]:
@@ -144,11 +140,42 @@ class Given:
 def given(slot: Slot, dialog: Dialog, others: Sequence[Slot]) -> Given | None:
     """Where the slot's expected value is stated, by the order above. `others`: the rule's other slots. Raises
     TextTooLong."""
-    said = _by_user(slot, dialog)
+    said = next((place for place, how in _mentions(slot, dialog) if how is _Said.STATED), None)
     if said is not None:
         other = last_value(slot, dialog, others)
-        return None if other is not None and _is_after(other, said) else Given(said)
-    return _by_tool(slot, dialog) or _by_offer(slot, dialog)
+        return None if other is not None and _replaces(other, said, dialog) else Given(said)
+    return _by_tool(slot, dialog) or next((offer for offer, sure in _offers(slot, dialog) if sure), None)
+
+
+def uncertain(slot: Slot, dialog: Dialog, others: Sequence[Slot]) -> bool:
+    """Of an expected value that is not `given`: whether it may have been for all that code can tell. The user names it
+    in a denial of something else ("打不开热水器"), or gives one that cannot be compared ("明天" for "9月14日"), or the
+    answer to an offer may be assent, or it is a yes or no, which people say in other words."""
+    ways = {how for _, how in _mentions(slot, dialog)}
+    if _Said.STATED in ways:
+        return False  # and replaced since
+    if _Said.UNCLEAR in ways or _is_yes_or_no(slot):
+        return True
+    if any(sure is None for _, sure in _offers(slot, dialog)):
+        return True
+    ends_on = last_value(slot, dialog, others)
+    theirs = [ends_on.text] if ends_on else [f.text for t in dialog for f in values_of(slot, t.sent_message)]
+    return slot.type in _RELATIVE and any(_incomparable(slot, value) for value in theirs)
+
+
+_RELATIVE = {SlotType.DATE, SlotType.TIME, SlotType.DATETIME}
+
+
+def _incomparable(slot: Slot, text: str) -> bool:
+    """Whether the text's value may or may not be the expected one."""
+    expected = slot.expected_value if isinstance(slot.expected_value, tuple) else ()
+    return not expected_in(slot, text) and not all(differ_in(slot, value, text) for value in expected)
+
+
+def differ_in(slot: Slot, one: str, other: str) -> bool:
+    """Whether two texts give values of the slot that cannot mean one thing."""
+    ones, others = values_of(slot, one), values_of(slot, other)
+    return bool(ones and others) and differ(slot.type, ones[0].value, others[0].value)
 
 
 def last_value(slot: Slot, dialog: Dialog, others: Sequence[Slot]) -> Span | None:
@@ -159,34 +186,91 @@ def last_value(slot: Slot, dialog: Dialog, others: Sequence[Slot]) -> Span | Non
 
 def user_values(slot: Slot, dialog: Dialog, others: Sequence[Slot]) -> list[Span]:
     """All values that the user gave for the slot, as far as code can tell what they are about. Raises TextTooLong."""
+    return [
+        value
+        for value in values_by_user(slot, dialog, others)
+        if _is_about(slot, dialog[value.turn].sent_message, value, others)
+    ]
+
+
+def values_by_user(slot: Slot, dialog: Dialog, others: Sequence[Slot]) -> list[Span]:
+    """All values of the slot's kind that the user states, if no other slot has such values. Raises TextTooLong."""
     if not slot.constrained or not alone(slot, others):
         return []
     return [
         span(turn.index, Speaker.USER, turn.sent_message, f)
         for turn in dialog
         for f in values_of(slot, turn.sent_message)
-        if not is_negated(turn.sent_message, f.start) and _is_about(slot, turn.sent_message, f, others)
+        if _how_said(slot, turn.sent_message, f) is _Said.STATED
     ]
 
 
-def _is_about(slot: Slot, text: str, found: Found, others: Sequence[Slot]) -> bool:
-    if slot.values or slot.type in UNMISTAKABLE or slot.type is SlotType.TEXT:
-        return True
-    just_before = text[max(0, found.start - _NEAR) : found.start]
-    return _CHANGE.search(just_before) is not None or names_slot(slot, clause_at(text, found.start), others)
+def _is_about(slot: Slot, text: str, value: Span, others: Sequence[Slot]) -> bool:
+    said = about(text, value.start, value.end)
+    if slot.type in UNMISTAKABLE:
+        return not _BESIDES.search(said.text)
+    changed = _CHANGE.search(text, max(0, value.start - _NEAR), value.start)
+    return bool(slot.values) or slot.type is SlotType.TEXT or changed is not None or speaks_of(slot, said, others)
 
 
-def _is_after(other: Span, said: Span) -> bool:
+def _replaces(other: Span, said: Span, dialog: Dialog) -> bool:
+    """A second value in one breath is a further one, unless a change is spoken of: "或 139…", "不对，是 139…"."""
+    if not is_after(other, said):
+        return False
+    between = dialog[said.turn].sent_message[said.end : other.start] if other.turn == said.turn else ""
+    return other.turn > said.turn or _CHANGE.search(between) is not None
+
+
+def is_after(other: Span, said: Span) -> bool:
     return (other.turn, other.start) >= (said.turn, said.end)
 
 
-def _by_user(slot: Slot, dialog: Dialog) -> Span | None:
+class _Said(Enum):
+    STATED = auto()
+    DENIED = auto()
+    UNCLEAR = auto()
+
+
+_REFUSED_AFTER = re.compile(
+    r"\s?(?:我|那天|这天|真的|可能|就|都|也|是){0,2}(?:不行|不要|没空|没时间|去不了|来不了|不可以)"
+)
+
+
+def _how_said(slot: Slot, message: str, found: Found) -> _Said:
+    """A negation directly before a value denies it ("不要红色"). One elsewhere in its clause may deny the value or
+    something about it ("打不开热水器", "my washer does not start")."""
+    if cuts_negation(message, found.start) or _REFUSED_AFTER.match(message, found.end):
+        return _Said.DENIED
+    if not is_negated(message, found.start, found.end):
+        return _Said.STATED
+    return _Said.DENIED if slot.constrained else _Said.UNCLEAR
+
+
+def _mentions(slot: Slot, dialog: Dialog) -> Iterator[tuple[Span, _Said]]:
+    """Where the user says the expected value, the last place first."""
     for turn in reversed(dialog.turns):
         message = turn.sent_message
         for f in reversed(expected_in(slot, message)):
-            if not is_negated(message, f.start):
-                return span(turn.index, Speaker.USER, message, f)
-    return None
+            if not _is_yes_or_no(slot) or _answers(slot, dialog, turn.index, f):
+                yield span(turn.index, Speaker.USER, message, f), _how_said(slot, message, f)
+
+
+_YES_OR_NO = re.compile(r"[是否对有无要]|没有|不要|不?需要|yes|no|true|false|y|n", re.IGNORECASE)
+_ANSWER_END = re.compile(r"[的呀啊]?\s*(?:please\b|\W|\Z)", re.IGNORECASE)
+
+
+def _is_yes_or_no(slot: Slot) -> bool:
+    expected = slot.expected_value
+    return isinstance(expected, tuple) and all(_YES_OR_NO.fullmatch(value.strip()) for value in expected)
+
+
+def _answers(slot: Slot, dialog: Dialog, turn: int, found: Found) -> bool:
+    """A yes or no is the slot's value where it answers a reply that speaks of the slot, or its clause does."""
+    message = dialog[turn].sent_message
+    if mentions(slot, clause_at(message, found.start)):
+        return True
+    opens = not any(map(str.isalnum, message[: found.start])) and _ANSWER_END.match(message, found.end) is not None
+    return opens and turn > 0 and mentions(slot, dialog[turn - 1].reply_text)
 
 
 def _by_tool(slot: Slot, dialog: Dialog) -> Given | None:
@@ -198,110 +282,22 @@ def _by_tool(slot: Slot, dialog: Dialog) -> Given | None:
     return None
 
 
-def _by_offer(slot: Slot, dialog: Dialog) -> Given | None:
+def _offers(slot: Slot, dialog: Dialog) -> Iterator[tuple[Given, bool | None]]:
+    """The agent's offers of the expected value, the last first, and whether the user's next message takes them up."""
     for turn, after in reversed(list(zip(dialog.turns, dialog.turns[1:], strict=False))):
         offer, answer = turn.reply_text, after.sent_message
-        if not turn.answered or not _assents(answer):
+        taken = assents(answer) if turn.answered else False
+        if taken is False:
             continue
-        offered = [f for f in expected_in(slot, offer) if not is_negated(offer, f.start)]
-        if offered and not _several(slot, offer):
+        offered = [f for f in expected_in(slot, offer) if not is_negated(offer, f.start, f.end)]
+        if offered and not (taken and _several(slot, offer)):
             value = span(turn.index, Speaker.AGENT, offer, offered[0])
-            return Given(value, Span(after.index, Speaker.USER, 0, 0, len(answer), answer, Match.EXACT))
-    return None
-
-
-def _assents(message: str) -> bool:
-    return (
-        _ASSENT.match(message) is not None
-        and not _QUESTION.search(clause_at(message, 0))
-        and not _RESERVATION.search(message)
-        and not any(m["negation"] for m in NEGATION.finditer(message))
-    )
+            yield Given(value, Span(after.index, Speaker.USER, 0, 0, len(answer), answer, Match.EXACT)), taken
 
 
 def _several(slot: Slot, text: str) -> bool:
     values = values_of(slot, text)
     return any(not same(slot.type, values[0].value, other.value) for other in values[1:])
-
-
-# ---- a slot's own words ----------------------------------------------------------------------------------------------
-
-_ASIDE = re.compile(r"[（(【\[].*?[）)】\]]|[（(].*", re.DOTALL)
-_OWNER = re.compile(r"^(?:用户|客户|顾客|联系人|本人|您|你)的?|^.*的")
-_CHINESE_RUN = re.compile(r"[\u3400-\u9fff]{2,}")
-_ENGLISH_WORD = re.compile(r"[a-z]{3,}")
-_FILLERS = re.compile(
-    r"the|and|for|users?|customers?|clients?|their|his|her|your|our|slot|value|info|information|details|number|desired"
-    r"|preferred|wanted|given|which|that|what|whether"
-)
-
-
-def names_slot(slot: Slot, clause: str, others: Sequence[Slot]) -> bool:
-    """Whether a clause speaks of the slot, and of none of the others, in the words of its name or description: the
-    Chinese head word ("电话" of "联系电话"), or all English words of the one or the other."""
-    text = fold(clause)
-    return _names(slot, text) and not any(_names(other, text) for other in others)
-
-
-def _names(slot: Slot, folded: str) -> bool:
-    heads, sets = _own_words(slot.name, slot.description)
-    if any(head in folded for head in heads):
-        return True
-    said = set(_ENGLISH_WORD.findall(folded)) if sets else ()
-    return any(words.issubset(said) for words in sets)
-
-
-@lru_cache(maxsize=1024)
-def _own_words(name: str, description: str) -> tuple[list[str], list[frozenset[str]]]:
-    heads, sets = [], []
-    for label in (name.rpartition(".")[2], description):
-        plain = _ASIDE.sub("", fold(label)).replace("_", " ")
-        head = _OWNER.sub("", (_CHINESE_RUN.findall(plain) or [""])[-1])[-2:]
-        if len(head) == 2:
-            heads.append(head)
-        words = frozenset(word for word in _ENGLISH_WORD.findall(plain) if not _FILLERS.fullmatch(word))
-        if words:
-            sets.append(words)
-    return heads, sets
-
-
-_REQUEST = re.compile(
-    r"(?:请(?:您|你)?(?:再|重新)?|麻烦.{0,6}|能(?:不能|否)?.{0,4}|方便.{0,4})(?:提供|告诉|告知|输入|填写|留下?|说)"
-    r"|\b(?:please|(?:could|can|would)\s+you|(?:may|can|could)\s+i|need\s+(?:you\s+to|your))\b",
-    re.IGNORECASE,
-)
-_OPEN_QUESTION = re.compile(r"请问|[?？]\W*$")
-_YES_OR_NO = re.compile(
-    r"[吗吧]|对不对|是不是|是否|\b(?:correct|right)\b|^\W*(?:is|are|was|were|do|does|did|has|have)\b", re.IGNORECASE
-)
-
-
-def asked_in(slot: Slot, reply: str, others: Sequence[Slot]) -> tuple[int, int] | None:
-    """Where a reply asks for the slot by its own words. "您的电话是 139…，对吗？" has its answer already."""
-    if not _names(slot, fold(reply)):
-        return None
-    for start, end in clauses(reply):
-        clause = reply[start:end]
-        open_question = _OPEN_QUESTION.search(clause) and not _YES_OR_NO.search(clause)
-        if names_slot(slot, clause, others) and (open_question or _REQUEST.search(clause)):
-            return start, end
-    return None
-
-
-def clause_at(text: str, place: int) -> str:
-    return next((text[start:end] for start, end in clauses(text) if start <= place < end), text)
-
-
-_ELLIPSIS = re.compile(r"\.{3,}|。{3,}|…+")
-
-
-def quotable(text: str, place: int) -> str:
-    """The words around a place that can be quoted as they are: its clause, up to an ellipsis."""
-    start, end = next(((s, e) for s, e in clauses(text) if s <= place < e), (0, len(text)))
-    dots = [m.span() for m in _ELLIPSIS.finditer(text, start, end)]
-    start = max([start, *(after for _, after in dots if after <= place)])
-    end = min([end, *(before for before, _ in dots if before > place)])
-    return text[start:end].strip()
 
 
 def alone(slot: Slot, others: Sequence[Slot]) -> bool:

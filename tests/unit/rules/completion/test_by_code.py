@@ -1,0 +1,362 @@
+"""What code says of expected values without a model, dialog by dialog: the status a careful reader would give, or that
+it cannot be told. Every row names the slot, what was said, and the status."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from agenteval.domain.transcript import Dialog, ToolCall
+from tests.fakes.dialogs import dialog, said
+from tests.fakes.scripted_panel import concluded
+
+Talk = list[tuple[str, str]]
+
+
+async def statuses(talk: Dialog, *slots: Mapping[str, Any]) -> list[str]:
+    result, _ = await concluded(
+        "task_completion", {"mode": "slot", "required_slots": list(slots)}, talk, lambda _: None
+    )
+    return [result.detail["slots"][slot["name"]]["status"] for slot in slots]
+
+
+def slot(name: str, about: str, expected: Any = None, kind: str = "text", **more: Any) -> dict[str, Any]:
+    return {"name": name, "description": about, "type": kind, "expected_value": expected, **more}
+
+
+def phone(expected: str | None = "13800138000") -> dict[str, Any]:
+    return slot("phone", "联系电话", expected, "phone")
+
+
+def telephone(expected: str | None = "212-555-0147") -> dict[str, Any]:
+    return slot("phone", "phone number", expected, "phone")
+
+
+def day(expected: str | None = None) -> dict[str, Any]:
+    return slot("date", "预约日期", expected, "date")
+
+
+def date(expected: str | None = None) -> dict[str, Any]:
+    return slot("date", "appointment date", expected, "date")
+
+
+def hour(expected: str | None = None, kind: str = "time") -> dict[str, Any]:
+    return slot("time", "预约时间", expected, kind)
+
+
+def time(expected: str | None = None, kind: str = "time") -> dict[str, Any]:
+    return slot("time", "appointment time", expected, kind)
+
+
+NAME = slot("name", "姓名", "王芳")
+INVOICE = slot("invoice", "是否需要发票", "是", values=["是", "否"])
+
+
+@pytest.mark.parametrize(
+    ("item", "message", "status"),
+    [
+        (slot("fault", "fault", "fridge is not cooling"), "My fridge is not cooling", "filled"),
+        (slot("fault", "fault", "does not start"), "The washer does not start at all", "filled"),
+        (slot("fault", "fault", "doesn't start"), "It doesn't start", "filled"),
+        (slot("fault", "fault", "can't log in"), "I can't log in", "filled"),
+        (slot("fault", "fault", "cooling"), "It is not cooling", "missing"),
+        (slot("fault", "故障", "不制冷"), "冰箱不制冷", "filled"),
+        (slot("fault", "故障", "无法开机"), "电脑无法开机了", "filled"),
+        (slot("fault", "故障", "付款失败"), "昨天付款失败了", "filled"),
+        (slot("fault", "故障", "漏水"), "没有漏水", "missing"),
+        (slot("color", "颜色", "红色"), "不要红色", "missing"),
+        (day("13号"), "13号不行", "missing"),
+        (slot("address", "地址", "建国路88号"), "建国路88号不方便停车", "filled"),
+        # Denied is something about the thing, or the thing: code cannot tell.
+        (slot("item", "家电", "热水器"), "我打不开热水器", "unscored"),
+        (slot("item", "item", "package"), "I haven't received my package", "unscored"),
+        (slot("item", "appliance", "washer"), "My washer does not start", "unscored"),
+    ],
+)
+async def test_a_value_may_hold_a_negation_and_may_be_denied(item: dict[str, Any], message: str, status: str) -> None:
+    assert await statuses(dialog((message, "Noted. 已登记。")), item) == [status]
+
+
+CHANGED: Talk = [("我叫王芳，电话 13700137000", "好的。"), ("改成 13700137999", "好的。")]
+MOVED: Talk = [("My number is 212-555-0100", "OK."), ("Actually make it 212-555-0147", "OK.")]
+
+
+@pytest.mark.parametrize(
+    "summary",
+    [
+        "姓名：王芳；电话：13700137000；",
+        "姓名:王芳 电话:13700137000",
+        "请核对：\n- 姓名：王芳\n- 联系电话：13700137000\n- 地址：朝阳区",
+        "**姓名**：王芳\n**电话**：13700137000",
+        "| 姓名 | 王芳 |\n| 电话 | 13700137000 |",
+        "| 姓名 | 电话 |\n|---|---|\n| 王芳 | 13700137000 |",
+        "| 项目 | 内容 |\n|---|---|\n| 姓名 | 王芳 |\n| 联系电话 | 13700137000 |",
+        "王芳女士，您的电话 13700137000 已登记。",
+    ],
+)
+async def test_a_label_names_the_value_after_it(summary: str) -> None:
+    talk = dialog(*CHANGED, ("好", summary))
+    assert await statuses(talk, NAME, phone("13700137999")) == ["filled", "stale"]
+    right = dialog(*CHANGED, ("好", summary.replace("13700137000", "13700137999")))
+    assert await statuses(right, NAME, phone("13700137999")) == ["filled", "filled"]
+
+
+@pytest.mark.parametrize(
+    "summary",
+    [
+        "Name: Ann. Phone: 212-555-0100.",
+        "Summary:\nName - Ann\nPhone - 212-555-0100",
+        "Your booking\n* **Contact phone**: 212-555-0100\n* Date: May 3",
+        "| Name | Phone number |\n|:--|:--|\n| Ann | 212-555-0100 |",
+    ],
+)
+async def test_a_label_names_the_value_after_it_in_english(summary: str) -> None:
+    assert await statuses(dialog(*MOVED, ("thanks", summary)), telephone()) == ["stale"]
+
+
+async def test_the_agents_quote_shows_the_stale_value_and_the_history_the_older_one() -> None:
+    talk = dialog(*CHANGED, ("好", "姓名：王芳；电话：13700137000；"))
+    params = {"mode": "slot", "required_slots": [phone("13700137999")]}
+    result, _ = await concluded("task_completion", params, talk, lambda _: None)
+    detail = result.detail["slots"]["phone"]
+    assert {"turn_index": 2, "speaker": "agent", "quote": "13700137000"} in detail["evidence"]
+    assert detail["history"] == [{"turn_index": 0, "speaker": "user", "quote": "13700137000"}]
+
+
+@pytest.mark.parametrize(
+    ("item", "talk", "status"),
+    [
+        # An earlier value of the user that the agent keeps, though no word near it names the slot.
+        (day("9月14日"), [("帮我约9月13日维修", "好的。"), ("还是9月14日吧", "您的预约日期为9月13日。")], "stale"),
+        (
+            date("September 14"),
+            [("Please book September 13", "OK."), ("Make it September 14", "Your appointment date is September 13.")],
+            "stale",
+        ),
+        (day("9月14日"), [("约9月14日", "您的预约日期为9月15日，已登记。")], "contradicted"),
+        (phone("13900139000"), [("13800138000，哦不对，是13900139000", "电话：13800138000")], "stale"),
+        # The agent took the change up, and fell back; or tells of the change.
+        (phone("13700137999"), [*CHANGED, ("好", "已改为 13700137999。"), ("谢谢", "电话：13700137000")], "stale"),
+        (phone("13700137999"), [*CHANGED, ("好", "已将您的电话从13700137000改为13700137999。")], "filled"),
+        (phone("13700137999"), [*CHANGED, ("好", "旧电话：13700137000，新电话：13700137999")], "filled"),
+        (day("9月14日"), [("9月1日买的洗衣机，9月14日上门", "您9月1日购买的洗衣机，已登记。")], "filled"),
+        (hour("15:00"), [("15:00", "已登记，预约时间：16:00。")], "contradicted"),
+        (time("3 pm"), [("3 pm", "Booked. Appointment time: 4 pm.")], "contradicted"),
+        (hour("15:00"), [("15:00", "工单提交时间：10:02，已登记。")], "filled"),
+        (hour("15:00"), [("15:00", "好的。营业时间：9:00-18:00。")], "filled"),
+        (hour("15:00"), [("15:00", "抱歉，15:00已约满，16:00可以吗？")], "filled"),
+        (day("9月14日"), [("9月14日", "下单日期：9月10日\n已登记。")], "filled"),
+        (day("9月14日"), [("9月14日", "好的。"), ("谢谢", "预约日期如需改到9月20日请联系我们。")], "filled"),
+        (slot("color", "颜色", "红色", values=["红色", "蓝色"]), [("红色", "已下单，颜色：蓝色")], "contradicted"),
+        (slot("color", "颜色", "红色", values=["红色", "蓝色"]), [("红色", "好，红色。蓝色也有货。")], "filled"),
+        (
+            slot("order", "订单号", "AB123456", pattern=r"[A-Z]{2}\d{6}"),
+            [("订单AB123456", "已查询，订单号：AB123465。")],
+            "contradicted",
+        ),
+    ],
+)
+async def test_a_value_that_the_agent_gets_wrong(item: dict[str, Any], talk: Talk, status: str) -> None:
+    assert await statuses(dialog(*talk), item) == [status]
+
+
+@pytest.mark.parametrize(
+    ("item", "message", "reply", "status"),
+    [
+        (day("明天"), "明天", "已登记，预约日期：9月14日。", "filled"),
+        (date("tomorrow"), "tomorrow", "Done. Appointment date: September 14.", "filled"),
+        (day("周三"), "周三", "预约日期：9月16日", "filled"),
+        (day("周末"), "周末吧", "预约日期：周六。", "filled"),
+        (hour("下午"), "下午", "已登记，预约时间：15:00。", "filled"),
+        (hour("明天下午三点", "datetime"), "明天下午三点", "预约时间：9月15日 15:00。", "filled"),
+        (hour("9月14日15:00", "datetime"), "9月14日下午三点", "预约时间：9月15日 15:00。", "contradicted"),
+        (day("下周三"), "下周三", "预约日期：下周四", "contradicted"),
+        (day("9月14日"), "明天吧", "好的。", "unscored"),
+        (date("March 9"), "next Monday", "OK", "unscored"),
+        (hour("15:00"), "下午", "好的。", "unscored"),
+        (hour("15:00"), "下午三点吧", "好的，15:00。", "filled"),
+        (time("3:30 pm"), "half past three works", "OK", "filled"),
+    ],
+)
+async def test_what_cannot_be_compared_is_neither_right_nor_wrong(
+    item: dict[str, Any], message: str, reply: str, status: str
+) -> None:
+    assert await statuses(dialog((message, reply)), item) == [status]
+
+
+@pytest.mark.parametrize(
+    ("message", "reply", "status"),
+    [
+        ("13800138000", "您的电话 13900139000 已登记。", "contradicted"),
+        ("13800138000", "短信已发送至您的 13900139000，请查收。", "contradicted"),
+        ("13800138000", "已登记。客服热线：4008001234，您可随时拨打。", "filled"),
+        ("13800138000", "您可以拨打 400-800-1234 查询进度。", "filled"),
+        ("13800138000", "已派单，维修师傅李工的电话是 13600136000。", "filled"),
+        ("13800138000", "已派单。师傅：李工，电话：13600136000", "filled"),
+        ("13800138000", "| 师傅 | 电话 |\n|---|---|\n| 李工 | 13600136000 |", "filled"),
+        ("13800138000", "您的订单号是 2125550199，已登记。", "filled"),
+        ("13800138000", "已登记。请问还有其他联系电话吗？", "filled"),
+        ("13800138000 或者 13900139000", "好的。", "filled"),
+        ("我13800138000，师傅可以打我老婆电话13900139000", "好的，都记下了。", "filled"),
+        ("13800138000", "系统繁忙，请稍后再试。", "stated_only"),
+    ],
+)
+async def test_whose_number_it_is(message: str, reply: str, status: str) -> None:
+    assert await statuses(dialog((message, reply)), phone()) == [status]
+
+
+@pytest.mark.parametrize(
+    ("reply", "status"),
+    [
+        ("I have your phone number as 212-555-0174.", "contradicted"),
+        ("You can call us at 800-555-0100.", "filled"),
+        ("Booked. Your technician's phone number is 646-555-0100.", "filled"),
+        ("Booked! Hotel: Ritz\nPhone: 646-555-0100", "filled"),
+        ("Your confirmation number is 2125550199.", "filled"),
+        ("Please keep your phone nearby.", "filled"),
+        ("Do you have another phone number?", "filled"),
+        ("Could you please provide your phone number?", "stated_only"),
+        ("Sorry, something went wrong.", "stated_only"),
+    ],
+)
+async def test_whose_number_it_is_in_english(reply: str, status: str) -> None:
+    assert await statuses(dialog(("212-555-0147", reply)), telephone()) == [status]
+
+
+@pytest.mark.parametrize(
+    ("second", "status"),
+    [("还有个备用电话13900139000", "filled"), ("13900139000", "invalid"), ("换成13900139000", "invalid")],
+)
+async def test_a_further_number_does_not_replace_the_first(second: str, status: str) -> None:
+    assert await statuses(dialog(("13800138000", "好的"), (second, "好的。")), phone()) == [status]
+
+
+@pytest.mark.parametrize(
+    ("answer", "status"),
+    [
+        ("那就这个吧", "filled"),
+        ("好好好", "filled"),
+        ("成", "filled"),
+        ("好啊，就九点", "filled"),
+        ("好的，没有别的问题了", "unscored"),
+        ("第一个", "unscored"),
+        ("好的，我再想想", "missing"),
+        ("不用了", "missing"),
+        ("换一个", "missing"),
+        ("有没有别的时间", "missing"),
+        ("Works for me", "filled"),
+        ("Let's do that", "filled"),
+        ("I'll take it", "filled"),
+        ("Yes, no other questions", "unscored"),
+        ("The earlier one", "unscored"),
+        ("No thanks", "missing"),
+        ("Do you have anything later?", "missing"),
+    ],
+)
+async def test_an_offer_is_taken_up_in_words(answer: str, status: str) -> None:
+    talk = dialog(("预约", "明天上午九点可以吗？"), (answer, "收到。"))
+    assert await statuses(talk, hour("明天上午九点", "text")) == [status]
+
+
+async def test_which_of_several_offers_is_chosen_in_other_words_cannot_be_told() -> None:
+    talk = dialog(("预约", "有上午9点和下午3点，您选哪个？"), ("第一个", "好的。"))
+    assert await statuses(talk, hour("上午9点")) == ["unscored"]
+
+
+@pytest.mark.parametrize(
+    ("item", "talk", "status"),
+    [
+        (INVOICE, [("报修", "请问是否需要发票？"), ("是的", "好的")], "filled"),
+        (INVOICE, [("我的地址是朝阳区", "好的")], "unscored"),
+        (INVOICE, [("给我开张发票", "好的")], "unscored"),
+        (slot("invoice", "是否需要发票", "不需要"), [("不需要发票", "好的")], "filled"),
+        (
+            slot("parking", "whether parking is needed", "yes"),
+            [("Hi", "Do you need parking?"), ("Yes", "OK")],
+            "filled",
+        ),
+        (slot("parking", "whether parking is needed", "yes"), [("Hi", "Is it for 20?"), ("Yes", "OK")], "unscored"),
+        (slot("kids", "good for kids", "True"), [("something child friendly", "OK")], "unscored"),
+    ],
+)
+async def test_a_yes_or_no_needs_its_question(item: dict[str, Any], talk: Talk, status: str) -> None:
+    assert await statuses(dialog(*talk), item) == [status]
+
+
+@pytest.mark.parametrize(
+    ("item", "talk", "status"),
+    [
+        (phone(None), [("报修", "请问联系电话？"), ("不方便说", "好的。")], "unscored"),
+        (telephone(None), [("Hi", "What is your phone number?"), ("I'd rather not give it", "Fine.")], "unscored"),
+        (phone(None), [("报修", "请问联系电话？"), ("你们几点上班", "九点。")], "missing"),
+        (slot("budget", "预算", "50元", "money"), [("我们有50个人", "好的")], "missing"),
+        (slot("budget", "budget", "$50", "money"), [("We are 50 people", "OK")], "missing"),
+        (slot("budget", "budget", "$50", "money"), [("50 at most", "OK")], "filled"),
+        (slot("name", "customer name", "Jo"), [("I'm Joanna", "Hi.")], "missing"),
+        (slot("address", "地址", "建国路88号"), [("建国路 188 号", "好")], "missing"),
+    ],
+)
+async def test_what_was_not_given(item: dict[str, Any], talk: Talk, status: str) -> None:
+    assert await statuses(dialog(*talk), item) == [status]
+
+
+@pytest.mark.parametrize(
+    ("message", "status"),
+    [
+        ("地址是中关村大街 27 号", "missing"),
+        ("I live at 12 May Street, near 5th Avenue", "missing"),
+        ("8号吧", "unscored"),
+    ],
+)
+async def test_a_house_number_is_no_date(message: str, status: str) -> None:
+    assert await statuses(dialog((message, "ok")), day()) == [status]
+
+
+@pytest.mark.parametrize(
+    ("status_said", "status"),
+    [("declined", "declined"), ("missing", "missing"), ("filled", "unscored")],
+)
+async def test_a_judge_cannot_say_that_other_words_are_the_expected_value(status_said: str, status: str) -> None:
+    talk = dialog(("维修", "请问预约日期？"), ("明天吧，不想多说", "好的。"))
+    quote = {"turn": 1, "text": "不想多说" if status_said == "declined" else "明天吧"}
+    answer = {
+        "reason": "理由",
+        "user": [] if status_said == "missing" else [quote],
+        "agent": {"turn": 0, "text": "请问预约日期？"} if status_said == "declined" else None,
+        "tool": None,
+        "part": "none",
+        "reasked": False,
+        "status": status_said,
+    }
+    params = {"mode": "slot", "required_slots": [day("9月14日")]}
+    result, _ = await concluded("task_completion", params, talk, lambda _: answer)
+    assert result.detail["slots"]["date"]["status"] == status
+
+
+async def test_a_quote_ends_before_what_leads_on() -> None:
+    params = {"mode": "step", "required_steps": [{"name": "book", "keywords": ["预约成功"]}]}
+    result, _ = await concluded(
+        "task_completion", params, dialog(("约", "已为您预约成功，请留意短信。")), lambda _: None
+    )
+    assert result.detail["steps"]["book"]["quote"] == "已为您预约成功"
+
+
+@pytest.mark.parametrize(
+    ("keyword", "reply"), [("无法预约", "抱歉，周日无法预约。"), ("not available", "It is not available.")]
+)
+async def test_a_keyword_may_hold_a_negation(keyword: str, reply: str) -> None:
+    params = {"mode": "step", "required_steps": [{"name": "refuse", "keywords": [keyword]}]}
+    result, _ = await concluded("task_completion", params, dialog(("约", reply)), lambda _: None)
+    assert result.score == 1
+
+
+async def test_a_claim_against_a_failed_call_shows_both() -> None:
+    params = {"mode": "step", "required_steps": [{"name": "book", "keywords": ["预约成功"], "tool": {"name": "book"}}]}
+    talk = dialog(said("已为您预约成功！", "约", tool_calls=(ToolCall("book", {}, "no free slot", ok=False),)))
+    result, _ = await concluded("task_completion", params, talk, lambda _: None)
+    shown = result.detail["steps"]["book"]
+    assert (shown["status"], shown["quote"]) == ("claim_contradicted", "已为您预约成功！")
+    assert [(span.speaker, span.text) for span in result.evidence] == [
+        ("agent", "已为您预约成功！"),
+        ("tool", "no free slot"),
+    ]
