@@ -10,6 +10,8 @@ Without an expected value code only tells that there is none. With one it decide
 2. Else it stands in the result of a tool call that did not fail.
 3. Else the agent offered it and the user's next message assents in words: not by silence, not with a "but", and not
    when the offer named several values of the kind.
+
+Where none of these holds, and yet the value may have been given in words that code cannot compare, it is left open.
 """
 
 import re
