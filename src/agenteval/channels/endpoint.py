@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import orjson
 
+from agenteval.channels.exchange import time_limit_s
 from agenteval.domain.errors import (
     DestinationForbidden,
     TargetError,
@@ -17,7 +18,7 @@ from agenteval.domain.target import Target
 from agenteval.net.errors import NetError, NetFault
 from agenteval.net.guard import Guard
 from agenteval.net.redact import Redactor
-from agenteval.net.session import CONNECT_TIMEOUT_S, JSON_HEADERS, Response, Session
+from agenteval.net.session import JSON_HEADERS, Response, Session
 
 _CHECK_TIMEOUT_S = 10.0
 _EXCERPT = 200
@@ -38,10 +39,8 @@ class Endpoint:
     def __init__(self, url: str, target: Target, guard: Guard, *, secrets: frozenset[str] = frozenset()) -> None:
         self._timeout_s = target.timeout_s
         self._redact = Redactor(target.secrets | secrets)
-        # Half the time at most, so that a connection that never comes is not taken for an answer that never comes.
-        connect_timeout_s = min(CONNECT_TIMEOUT_S, target.timeout_s / 2)
         try:
-            self._session = Session(url, guard=guard, connect_timeout_s=connect_timeout_s)
+            self._session = Session(url, guard=guard)
         except NetError as error:
             raise self._failure(error) from error
 
@@ -64,7 +63,7 @@ class Endpoint:
                 url,
                 body=None if body is None else orjson.dumps(body),
                 headers=sent,
-                timeout_s=self._timeout_s,
+                timeout_s=min(self._timeout_s, time_limit_s.get()),
             )
         except NetError as error:
             raise self._failure(error) from error

@@ -2,8 +2,9 @@
 
 import asyncio
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import nullcontext
+from contextvars import ContextVar
 from dataclasses import replace
 from random import Random
 
@@ -15,12 +16,17 @@ from agenteval.domain.ports import AgentReply, Clock, Conversation
 from agenteval.domain.text import clean
 from agenteval.domain.transcript import Turn, TurnStatus
 from agenteval.net.limits import Limits
+from agenteval.net.redact import Redactor
 
 REPLY_CAP_BYTES = 2 * 1024 * 1024  # of reply and tool calls together, as JSON
 _DEPTH_CAP = 100
 _ERROR_CAP = 2_000
 _FIRST_WAIT_S = 0.5
 _LONGEST_WAIT_S = 30.0
+
+time_limit_s: ContextVar[float] = ContextVar("time_limit_s", default=math.inf)
+"""For the message on its way, for channels that set limits of their own within it."""
+
 _spread = Random(0).random  # noqa: S311 - it only keeps retries apart
 
 
@@ -33,6 +39,7 @@ async def exchange(
     timeout_s: float,
     retries: int,
     limiter: Limits | None = None,
+    secrets: Collection[str] = (),
     jitter: Callable[[], float] = _spread,
 ) -> Turn:
     """Send `message` as turn `index` and return the turn, whatever the agent does. Only cancellation is raised.
@@ -40,7 +47,7 @@ async def exchange(
     A message that was not delivered is tried again up to `retries` times if that may help: after Retry-After (at most
     30 s), or after 0.5 s, 1 s, 2 s, ..., cut by `jitter` (0..1) to no less than half. What was delivered is never sent
     again. `timeout_s` and a place of `limiter` are for one try; `latency_ms` is that of the reply, without what was
-    waited for before.
+    waited for before. None of `secrets` stands in the turn's error, whatever the agent put into its own.
     """
     message = clean(message)
     attempt = 0
@@ -50,7 +57,7 @@ async def exchange(
                 reply = await _ask(conversation, message, clock, timeout_s)
         except TargetError as error:
             if error.delivered or not error.retryable or attempt >= retries:
-                return _failed(index, message, error)
+                return _failed(index, message, error, Redactor(secrets))
             wait_s = _wait_s(error, attempt, jitter)
             if limiter and isinstance(error, TargetRateLimited):
                 limiter.pause(wait_s)
@@ -62,6 +69,7 @@ async def exchange(
 
 async def _ask(conversation: Conversation, message: str, clock: Clock, timeout_s: float) -> AgentReply:
     """The reply, cleaned, with its latency. Whatever goes wrong is a TargetError."""
+    time_limit_s.set(timeout_s)
     deadline = asyncio.timeout(timeout_s)
     started_s = clock.monotonic_s()
     try:
@@ -112,14 +120,14 @@ def _cleaned(value: object, depth: int = 0) -> Json:
             raise TargetProtocolError(f"the reply is no JSON: it contains {value!r:.100} ({type(value).__name__})")
 
 
-def _failed(index: int, message: str, error: TargetError) -> Turn:
+def _failed(index: int, message: str, error: TargetError, hide: Redactor) -> Turn:
     if not error.delivered:
         status = TurnStatus.NOT_DELIVERED
     elif isinstance(error, TargetTimeout):
         status = TurnStatus.TIMEOUT
     else:
         status = TurnStatus.ERROR
-    said = clean(str(error))
+    said = hide(clean(str(error)))
     return Turn(index, message, status=status, error=said if len(said) <= _ERROR_CAP else f"{said[:_ERROR_CAP]}… (cut)")
 
 

@@ -48,6 +48,7 @@ async def converse(agent: Agent, case: Case, started: AttemptStarted, sink: Sink
                 timeout_s=_timeout_s(agent, spent_s),
                 retries=agent.target.retries,
                 limiter=agent.limiter,
+                secrets=agent.target.secrets,
             )
             turns.append(turn)
             if agent.sends:

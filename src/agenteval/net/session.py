@@ -140,7 +140,8 @@ class Session:
         headers: Mapping[str, str] | None = None,
         timeout_s: float,
     ) -> Response:
-        """One exchange with this session's origin, within `timeout_s` from connecting to the last byte.
+        """One exchange with this session's origin, within `timeout_s` from connecting to the last byte. Connecting may
+        take half of it at most, so that a connection that never comes is not taken for an answer that never comes.
 
         Any status is a Response. Raises NetError; RuntimeError when a write transaction is open.
         """
@@ -156,7 +157,7 @@ class Session:
                 url,
                 data=body,
                 headers=headers,
-                timeout=aiohttp.ClientTimeout(total=timeout_s, connect=self._connect_timeout_s),
+                timeout=aiohttp.ClientTimeout(total=timeout_s, connect=min(self._connect_timeout_s, timeout_s / 2)),
                 allow_redirects=False,
             ) as reply:
                 content = await self._read(reply)

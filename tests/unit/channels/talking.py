@@ -26,14 +26,22 @@ async def talk(
     clock: FakeClock | None = None,
     retries: int = 0,
     timeout_s: float = 5,
+    left_s: float | None = None,
     secrets: frozenset[str] = frozenset(),
 ) -> list[Turn]:
+    """`left_s`: less than the target's `timeout_s`, as at the end of a case's time."""
     over = channel(name, params, timeout_s=timeout_s, secrets=secrets)
     conversation = over.open(conversation_id, case_id)
     try:
         return [
             await exchange(
-                conversation, index, message, clock=clock or FakeClock(), timeout_s=timeout_s, retries=retries
+                conversation,
+                index,
+                message,
+                clock=clock or FakeClock(),
+                timeout_s=left_s or timeout_s,
+                retries=retries,
+                secrets=secrets,
             )
             for index, message in enumerate(messages)
         ]

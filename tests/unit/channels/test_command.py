@@ -85,6 +85,18 @@ async def test_only_the_end_of_a_long_stderr_is_quoted_and_it_blocks_nothing() -
     assert len(turn.error) < 1_200
 
 
+@pytest.mark.parametrize("before", [0, 190, 975, 990])
+async def test_secrets_appear_in_no_error_not_even_in_part(before: int) -> None:
+    secret = "sk-quite-secret-token-0123456789"
+    for code in (
+        READ + f"sys.exit('{secret}' + 'x' * {before})",
+        READ + f"print('x' * {before} + '{secret}', flush=True)",
+    ):
+        (turn,) = await talk("command", program(code), "hi", secrets=frozenset({secret}))
+        assert turn.status is ERROR
+        assert not any(secret[i : i + 8] in turn.error for i in range(len(secret) - 7))
+
+
 @pytest.mark.parametrize(
     "params",
     [{"command": ["no-such-program"]}, {"command": "./no/such"}, {"command": "true", "cwd": "/no/such/folder"}],

@@ -100,6 +100,16 @@ async def test_a_failure_is_data_and_its_reason_is_told(error: Exception, status
     assert clock.slept == []
 
 
+async def test_no_error_shows_a_secret_whichever_channel_it_came_through() -> None:
+    clock, secret = FakeClock(), "sk-canary-密钥-" + "7" * 20
+    for raised in (TargetError(f"no host {secret}"), ValueError("长" * 1_980 + secret[:9] + "\0" + secret[9:])):
+        turn = await exchange(
+            Scripted(clock, raised), 0, "hi", clock=clock, timeout_s=5, retries=0, secrets=frozenset({secret})
+        )
+        assert "[secret]" in turn.error
+        assert "sk-canary" not in turn.error
+
+
 async def test_what_was_not_delivered_is_tried_again_after_growing_waits() -> None:
     clock = FakeClock()
     down = TargetUnavailable("no connection")

@@ -129,7 +129,8 @@ async def test_nobody_listening_is_not_the_agents_failure() -> None:
         await over.close()
 
 
-async def test_a_connection_that_never_comes_is_no_timeout_of_the_agent() -> None:
+@pytest.mark.parametrize(("timeout_s", "left_s"), [(0.1, None), (60, 0.1)])
+async def test_a_connection_that_never_comes_is_no_timeout_of_the_agent(timeout_s: float, left_s: float | None) -> None:
     with socket.socket() as full:
         full.bind(("127.0.0.1", 0))
         full.listen(0)
@@ -137,7 +138,8 @@ async def test_a_connection_that_never_comes_is_no_timeout_of_the_agent() -> Non
         for waiting in queued:  # fill the queue of the listener: further connections get no answer
             waiting.setblocking(False)
             waiting.connect_ex(full.getsockname())
-        (turn,) = await talk("http", {"url": f"http://127.0.0.1:{full.getsockname()[1]}/"}, "hi", timeout_s=0.1)
+        url = f"http://127.0.0.1:{full.getsockname()[1]}/"
+        (turn,) = await talk("http", {"url": url}, "hi", timeout_s=timeout_s, left_s=left_s)
         for waiting in queued:
             waiting.close()
     assert (turn.status, turn.error.partition(" to ")[0]) == (NOT_DELIVERED, "no connection")

@@ -16,6 +16,7 @@ import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import ClassVar, cast
 
@@ -28,8 +29,11 @@ from agenteval.domain.errors import TargetError, TargetProtocolError
 from agenteval.domain.ports import AgentReply
 from agenteval.domain.target import Target
 from agenteval.net.guard import Guard
+from agenteval.net.redact import Redactor
 
-_STDERR_KEPT_BYTES = 1_000
+_LOOKED_AT_BYTES = 8 * 1024
+_LAST_WORDS = 1_000
+_SHOWN = 200
 _GRACE_S = 0.5
 
 
@@ -53,29 +57,33 @@ class Command(ChannelFactory):
         return tuple(shlex.split(self.command)) if isinstance(self.command, str) else self.command
 
     def create(self, target: Target, guard: Guard) -> "CommandChannel":
-        return CommandChannel(self.arguments, self.cwd)
+        return CommandChannel(self.arguments, self.cwd, Redactor(target.secrets))
 
 
 class CommandChannel:
-    def __init__(self, arguments: tuple[str, ...], cwd: str | None) -> None:
+    """`hide`: secrets are taken out of what a program wrote before it is cut, as the rest of one would still be one."""
+
+    def __init__(self, arguments: tuple[str, ...], cwd: str | None, hide: Redactor) -> None:
         self._arguments = arguments
         self._cwd = cwd
+        self._hide = hide
 
     async def check(self) -> None:
         _find(self._arguments[0], Path(self._cwd or "."))
 
     def open(self, conversation_id: str, case_id: str = "") -> "CommandConversation":
-        return CommandConversation(self._arguments, self._cwd, conversation_id)
+        return CommandConversation(self._arguments, self._cwd, conversation_id, self._hide)
 
     async def close(self) -> None:
         pass
 
 
 class CommandConversation:
-    def __init__(self, arguments: tuple[str, ...], cwd: str | None, conversation_id: str) -> None:
+    def __init__(self, arguments: tuple[str, ...], cwd: str | None, conversation_id: str, hide: Redactor) -> None:
         self._arguments = arguments
         self._cwd = cwd
         self._id = conversation_id
+        self._hide = hide
         self._turn_index = 0
         self._program: _Program | None = None
 
@@ -89,7 +97,7 @@ class CommandConversation:
             self._program.kill()
             raise
         self._turn_index += 1
-        return _reply(line)
+        return _reply(line, self._hide)
 
     async def close(self) -> None:
         if self._program is not None:
@@ -98,7 +106,7 @@ class CommandConversation:
     async def _start(self) -> "_Program":
         try:
             _, program = await asyncio.get_running_loop().subprocess_exec(
-                _Program, *self._arguments, cwd=self._cwd, start_new_session=True
+                partial(_Program, self._hide), *self._arguments, cwd=self._cwd, start_new_session=True
             )
         except (OSError, ValueError) as error:
             raise TargetError(f"cannot start {self._arguments[0]!r}: {error}") from error
@@ -108,7 +116,8 @@ class CommandConversation:
 class _Program(asyncio.SubprocessProtocol):
     """A running process and its three pipes. Reading stderr all the time keeps it from blocking there."""
 
-    def __init__(self) -> None:
+    def __init__(self, hide: Redactor) -> None:
+        self._hide = hide
         loop = asyncio.get_running_loop()
         self._lines = asyncio.StreamReader(limit=REPLY_CAP_BYTES, loop=loop)
         self._stderr = b""
@@ -122,7 +131,7 @@ class _Program(asyncio.SubprocessProtocol):
         if fd == 1:
             self._lines.feed_data(data)
         else:
-            self._stderr = (self._stderr + data)[-_STDERR_KEPT_BYTES:]
+            self._stderr = (self._stderr + data)[-_LOOKED_AT_BYTES:]
 
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
         if fd == 1:
@@ -169,10 +178,10 @@ class _Program(asyncio.SubprocessProtocol):
                 pipe.close()
 
     def _last_words(self) -> str:
-        said = self._stderr.decode(errors="replace").strip()
-        cut = "…" if len(self._stderr) == _STDERR_KEPT_BYTES else ""
+        said = self._hide(self._stderr.decode(errors="replace")).strip()
+        said = said if len(said) <= _LAST_WORDS else f"…{said[-_LAST_WORDS:]}"
         code = self._transport.get_returncode()
-        return f"the program ended with code {code} instead of answering" + (f"; stderr: {cut}{said}" if said else "")
+        return f"the program ended with code {code} instead of answering" + (f"; stderr: {said}" if said else "")
 
 
 def _find(program: str, folder: Path) -> None:
@@ -183,14 +192,18 @@ def _find(program: str, folder: Path) -> None:
         raise TargetError(f"cannot find the program {program!r}", fix="give its path, or add its folder to PATH")
 
 
-def _reply(line: bytes) -> AgentReply:
+def _reply(line: bytes, hide: Redactor) -> AgentReply:
     try:
         answer = parse_json(line)
     except ValueError as error:
-        shown = line.decode(errors="replace").strip()
         raise TargetProtocolError(
-            f"the program wrote a line that is no JSON: {shown:.200}", fix="stdout is for replies, stderr for the rest"
+            f"the program wrote a line that is no JSON: {_beginning(line, hide)}",
+            fix="stdout is for replies, stderr for the rest",
         ) from error
     if not isinstance(answer, Mapping) or "reply" not in answer:
-        raise TargetProtocolError(f'the program wrote no {{"reply": ...}} but {line.decode(errors="replace"):.200}')
+        raise TargetProtocolError(f'the program wrote no {{"reply": ...}} but {_beginning(line, hide)}')
     return agent_reply(answer)
+
+
+def _beginning(line: bytes, hide: Redactor) -> str:
+    return hide(line[:_LOOKED_AT_BYTES].decode(errors="replace")).strip()[:_SHOWN]
