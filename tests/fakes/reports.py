@@ -130,7 +130,7 @@ def _facts(attempt: AttemptView) -> AttemptFacts:
     assert attempt.outcome is not None
     return AttemptFacts(
         outcome=attempt.outcome,
-        latencies_ms=[turn.latency_ms for turn in attempt.dialog if turn.latency_ms is not None],
+        latencies_ms=[turn.latency_ms for turn in attempt.dialog],
         details=[result.detail for result in attempt.results],
         causes=[result.cause for result in attempt.results if result.cause],
     )

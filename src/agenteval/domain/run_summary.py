@@ -77,7 +77,8 @@ class UsageTotal:
 
 @dataclass(frozen=True, slots=True)
 class RunSummary:
-    """What a run says of an agent. `levels` counts attempts by L3, None for what is not settled."""
+    """What a run says of an agent. `levels` counts attempts by L3, None for what is not settled. Latencies are of the
+    `latency_n` turns of `latency_of` that have one; a turn that timed out has none."""
 
     cases: int
     attempts: int
@@ -92,6 +93,8 @@ class RunSummary:
     layers_disagree: int = 0
     latency_p50_ms: float | None = None
     latency_p95_ms: float | None = None
+    latency_n: int = 0
+    latency_of: int = 0
     slots: Mapping[str, Share] = field(default_factory=dict)
     steps: Mapping[str, Share] = field(default_factory=dict)
     confusion: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
@@ -101,17 +104,23 @@ class RunSummary:
 
 @dataclass(frozen=True, slots=True)
 class AttemptFacts:
-    """What a summary needs of one attempt. `details` are the `detail`s of its results, `causes` why results are
-    missing."""
+    """What a summary needs of one attempt. `latencies_ms` are of all turns, None where not measured; `details` are the
+    `detail`s of its results, one for each; `causes` why results are missing."""
 
     outcome: CaseOutcome
-    latencies_ms: Sequence[float] = ()
+    latencies_ms: Sequence[float | None] = ()
     details: Sequence[Mapping[str, Any]] = ()
     causes: Sequence[str] = ()
 
+    @property
+    def counts(self) -> bool:
+        """Whether rates are over it: not when it has no rule, whatever became of the dialog, or none that applies."""
+        return bool(self.details) and self.outcome.cause is not OutcomeCause.NO_RULES
+
 
 class Tally:
-    """Folds attempts into a summary, case by case; its memory grows with the distinct results, not with the cases."""
+    """Folds attempts into a summary, case by case. Its memory grows with the distinct results, and by 8 bytes with each
+    latency; not with the cases."""
 
     def __init__(self) -> None:
         self._cases = 0
@@ -121,6 +130,7 @@ class Tally:
         self._flaky: list[str] = []
         self._conflicts = self._disagreements = 0
         self._latencies = array("d")
+        self._turns = 0
         self._slots: dict[str, Counter[bool | None]] = {}
         self._steps: dict[str, Counter[bool | None]] = {}
         self._confusion: dict[str, Counter[str]] = {}
@@ -129,7 +139,12 @@ class Tally:
     def add_case(self, case_id: str, attempts: Sequence[AttemptFacts]) -> None:
         """All repeats of one case, the last attempt of each."""
         self._cases += 1
-        outcomes = [a.outcome for a in attempts if a.outcome.cause is not OutcomeCause.NO_RULES]
+        for attempt in attempts:
+            self._add(attempt)
+        if outcomes := [attempt.outcome for attempt in attempts if attempt.counts]:
+            self._add_outcomes(case_id, outcomes)
+
+    def _add_outcomes(self, case_id: str, outcomes: Sequence[CaseOutcome]) -> None:
         self._intent.add([_flag(o.l1_intent) for o in outcomes if o.has_l1], [ZERO for o in outcomes if o.has_l1])
         with_l2 = [o for o in outcomes if o.has_l2]
         self._completion.add(
@@ -144,14 +159,13 @@ class Tally:
         self._passes[len(known), sum(known)] += 1
         if len(set(known)) > 1:
             self._flaky.append(case_id)
-        for attempt in attempts:
-            self._add(attempt)
 
     def _add(self, attempt: AttemptFacts) -> None:
         self._levels[attempt.outcome.success_level] += 1
         self._conflicts += attempt.outcome.verdict_conflict is True
         self._disagreements += attempt.outcome.layers_disagree
-        self._latencies.extend(attempt.latencies_ms)
+        self._turns += len(attempt.latencies_ms)
+        self._latencies.extend(taken for taken in attempt.latencies_ms if taken is not None)
         self._causes.update(attempt.causes)
         for detail in attempt.details:
             _count(self._slots, detail.get("slots", {}), "filled")
@@ -175,6 +189,8 @@ class Tally:
             layers_disagree=self._disagreements,
             latency_p50_ms=percentile_nearest_rank(self._latencies, 50),
             latency_p95_ms=percentile_nearest_rank(self._latencies, 95),
+            latency_n=len(self._latencies),
+            latency_of=self._turns,
             slots={name: _share(counts) for name, counts in self._slots.items()},
             steps={name: _share(counts) for name, counts in self._steps.items()},
             confusion={expected: dict(found) for expected, found in self._confusion.items()},

@@ -45,12 +45,9 @@ def score(value: Fraction | None) -> str:
     return NONE if value is None else number(value)
 
 
-def percent(value: Fraction | None, labels: Labels) -> str:
-    return NONE if value is None else labels("percent", value=_hundredfold(value))
-
-
-def _hundredfold(value: Fraction) -> str:
-    return f"{Decimal(number(value)) * 100:f}".rstrip("0").rstrip(".") if value.denominator > 1 else str(value * 100)
+def percent(value: Fraction | None, labels: Labels, digits: int = DIGITS) -> str:
+    """`digits`: decimals of the value, two more than those of the percentage."""
+    return NONE if value is None else labels("percent", value=number(Fraction(number(value, digits)) * 100))
 
 
 def share(of: Share, labels: Labels) -> str:
@@ -107,6 +104,14 @@ def milliseconds(value: float | None) -> str:
     return f"{value:.0f} ms" if value < 1000 else f"{value / 1000:.2f} s"
 
 
+def latency(summary: RunSummary, labels: Labels) -> str:
+    if not summary.latency_n:
+        return labels("latency.none")
+    taken = (("latency.p50", summary.latency_p50_ms), ("latency.p95", summary.latency_p95_ms))
+    measured = labels("latency.measured", n=summary.latency_n, of=summary.latency_of)
+    return labels("aside", what=" · ".join(f"{labels(name)} {milliseconds(ms)}" for name, ms in taken), note=measured)
+
+
 def usage(of: UsageTotal, labels: Labels) -> str:
     if not of.calls:
         return labels("usage.none")
@@ -135,11 +140,9 @@ def levels(summary: RunSummary) -> list[tuple[Level, int]]:
 
 def notes(summary: RunSummary, labels: Labels) -> list[tuple[str, str]]:
     """What stands beside the measures, where there is anything to say."""
-    latency = [f"{labels('latency.p50')} {milliseconds(summary.latency_p50_ms)}"]
-    latency.append(f"{labels('latency.p95')} {milliseconds(summary.latency_p95_ms)}")
     rows = [
         (labels("cases"), labels("counts", cases=summary.cases, attempts=summary.attempts)),
-        (labels("latency"), " · ".join(latency) if summary.latency_p50_ms is not None else labels("latency.none")),
+        (labels("latency"), latency(summary, labels)),
         (labels("usage"), usage(summary.usage, labels)),
     ]
     rows += [(labels("repeats"), _repeated(repeated, labels)) for repeated in summary.repeated if repeated.k > 1]

@@ -91,7 +91,7 @@ def _summary(summary: RunSummary) -> dict[str, Any]:
             }
             for repeated in summary.repeated
         ],
-        **_fields(summary, "latency_p50_ms", "latency_p95_ms", "confusion", "causes"),
+        **_fields(summary, "latency_p50_ms", "latency_p95_ms", "latency_n", "latency_of", "confusion", "causes"),
         "slots": {name: _share(share) for name, share in summary.slots.items()},
         "steps": {name: _share(share) for name, share in summary.steps.items()},
         "usage": _usage(summary.usage),

@@ -78,6 +78,7 @@ WORDS: Mapping[str, tuple[str, str]] = {
     "latency": ("响应时间", "Latency"),
     "latency.p50": ("中位数", "median"),
     "latency.p95": ("p95", "p95"),
+    "latency.measured": ("{of} 轮中测得 {n} 轮", "measured in {n} of {of} turns"),
     "latency.none": ("未记录响应时间", "no latency was recorded"),
     "replies": ("{n} 次回复", "replies: {n}"),
     "conflicts": ("分层与规则组合的判断相反：{n} 次", "layers and rule logic disagree: {n}"),

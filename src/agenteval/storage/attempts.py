@@ -147,7 +147,7 @@ async def _parts(
 def _facts(row: RowMapping, turns: Iterable[RowMapping], results: Sequence[RowMapping]) -> AttemptFacts:
     return AttemptFacts(
         outcome=CaseOutcome(**OUTCOME.values(row)),
-        latencies_ms=[turn["latency_ms"] for turn in turns if turn["latency_ms"] is not None],
+        latencies_ms=[turn["latency_ms"] for turn in turns],
         details=[orjson.loads(result["detail"]) for result in results],
         causes=[result["cause"] for result in results if result["cause"] is not None],
     )

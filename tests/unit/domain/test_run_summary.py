@@ -38,7 +38,7 @@ def open_(low: SuccessLevel, high: SuccessLevel, *, passed: bool | None = None) 
 def summarised(*cases: list[CaseOutcome]) -> RunSummary:
     tally = Tally()
     for i, outcomes in enumerate(cases):
-        tally.add_case(f"case-{i}", [AttemptFacts(outcome) for outcome in outcomes])
+        tally.add_case(f"case-{i}", [AttemptFacts(outcome, details=[{}]) for outcome in outcomes])
     return tally.summary()
 
 
@@ -86,6 +86,25 @@ def test_cases_without_rules_count_nowhere_but_among_the_attempts() -> None:
     assert figures(summary.success_rate) == (Fraction(1), 1, 1, Fraction(1))
 
 
+def test_a_case_without_rules_counts_nowhere_even_when_its_dialog_failed() -> None:
+    tally = Tally()
+    tally.add_case("a", [AttemptFacts(settled(SUCCESS), details=[{}])] * 2)
+    for cause, level in ((OutcomeCause.TARGET_ERROR, FAILURE), (OutcomeCause.NOT_DELIVERED, None)):
+        failed = CaseOutcome(level, None if level is None else False, POLICY, Source.ERROR, cause)
+        tally.add_case(cause, [AttemptFacts(failed)])
+    tally.add_case("b", [AttemptFacts(CaseOutcome(None, None, POLICY, Source.ERROR, OutcomeCause.NO_RULES))])
+    summary = tally.summary()
+    assert (summary.cases, summary.attempts) == (4, 5)
+    assert figures(summary.success_rate) == figures(summary.pass_rate) == (Fraction(1), 2, 2, Fraction(1))
+    assert [(repeated.n, repeated.of) for repeated in summary.repeated] == [(1, 1), (1, 1)]
+
+
+def test_an_undelivered_case_with_rules_is_unmeasured() -> None:
+    lost = CaseOutcome(None, None, POLICY, Source.ERROR, OutcomeCause.NOT_DELIVERED, has_l1=True)
+    summary = summarised([settled(SUCCESS, l1=True)], [lost])
+    assert figures(summary.success_rate) == figures(summary.intent_accuracy) == (Fraction(1), 1, 2, Fraction(1, 2))
+
+
 def test_nothing_measured_is_none_everywhere() -> None:
     summary = summarised([open_(FAILURE, SUCCESS)] * 2)
     assert summary.success_rate.value is None
@@ -117,13 +136,14 @@ def test_slots_steps_confusion_and_latency() -> None:
         {"expected": "book", "predicted": "cancel"},
     ]
     tally.add_case("a", [AttemptFacts(settled(SUCCESS), [10.0, 30.0], details, ["needs_judge"])])
-    tally.add_case("b", [AttemptFacts(settled(FAILURE), [20.0], [{"slots": {"name": {"filled": False}}}])])
+    tally.add_case("b", [AttemptFacts(settled(FAILURE), [20.0, None], [{"slots": {"name": {"filled": False}}}])])
     summary = tally.summary()
     assert (summary.slots["name"].value, summary.slots["name"].n) == (Fraction(1, 2), 2)
     assert (summary.slots["time"].value, summary.slots["time"].unmeasured) == (None, 1)
     assert set(summary.steps) == {"confirm"}
     assert summary.confusion == {"book": {"cancel": 1}}
     assert (summary.latency_p50_ms, summary.latency_p95_ms) == (20.0, 30.0)
+    assert (summary.latency_n, summary.latency_of) == (3, 4)
     assert summary.causes == {"needs_judge": 1}
 
 

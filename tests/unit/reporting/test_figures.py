@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agenteval.domain.questions import Cause
-from agenteval.domain.run_summary import Measure, Share, UsageTotal
+from agenteval.domain.run_summary import Measure, Share, Tally, UsageTotal
 from agenteval.domain.statistics import Interval
 from agenteval.reporting import figures
 from agenteval.reporting.labels import Labels
@@ -49,6 +49,8 @@ def test_percent_and_share_in_both_languages() -> None:
     assert figures.percent(Fraction(1), EN) == "100 %"
     assert figures.percent(Fraction(0), EN) == "0 %"
     assert figures.percent(None, EN) == "—"
+    for value, short in (("6/1000", "1 %"), ("995/1000", "99 %"), ("2/3", "67 %"), ("1", "100 %")):
+        assert figures.percent(Fraction(value), EN, digits=2) == short
     assert figures.share(Share(4, 5, 1), EN) == "80 % (4 of 5)"
     assert figures.share(Share(4, 5, 1), ZH) == "80%（4/5）"
     assert figures.share(Share(0, 0, 3), EN) == "—"
@@ -80,6 +82,13 @@ def test_what_was_not_measured_is_a_dash_with_its_cause(labels: Labels) -> None:
 )
 def test_latency(ms: float | None, shown: str) -> None:
     assert figures.milliseconds(ms) == shown
+
+
+def test_latency_tells_in_how_many_turns_it_was_measured() -> None:
+    summary = chinese_report().summary
+    assert figures.latency(summary, EN) == "median 512 ms · p95 2.31 s (measured in 27 of 28 turns)"
+    assert figures.latency(summary, ZH).endswith("（28 轮中测得 27 轮）")
+    assert figures.latency(Tally().summary(), EN) == "no latency was recorded"
 
 
 def test_usage_says_what_it_does_not_know() -> None:
