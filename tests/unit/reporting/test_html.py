@@ -1,6 +1,7 @@
 """The HTML report: evidence marked where it stands, and large runs cut with notice."""
 
 import re
+from dataclasses import replace
 from html import unescape
 
 import pytest
@@ -8,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agenteval.domain.evidence import Speaker
+from agenteval.domain.run_summary import Share
 from agenteval.domain.text import visible
 from agenteval.reporting import html
 from agenteval.reporting.html import html_report
@@ -101,6 +103,14 @@ async def test_each_picture_is_there_and_says_what_it_is(lang: str) -> None:
     page = await text_of(html_report(chinese_report(), labels.lang))
     titles = re.findall(r"<svg[^>]*><title>([^<]*)</title>", page)
     assert titles == [labels(name) for name in ("funnel", "levels", "latency", "heat")]
+
+
+async def test_a_rate_in_the_heat_map_is_not_rounded_onto_a_bound() -> None:
+    report = chinese_report()
+    rates = {"user_name": Share(199, 200, 0), "phone": Share(1, 200, 0), "address": Share(200, 200, 0)}
+    page = await text_of(html_report(replace(report, summary=replace(report.summary, slots=rates)), "zh"))
+    heat = page[page.index(f"<title>{ZH('heat')}</title>") :]
+    assert re.findall(r">(\d+%)</text>", heat)[:3] == ["99%", "1%", "100%"]
 
 
 async def test_a_large_run_is_cut_with_notice(monkeypatch: pytest.MonkeyPatch) -> None:
