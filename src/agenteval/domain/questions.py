@@ -166,6 +166,21 @@ class Unscored(NamedTuple):
     calls: tuple[str, ...] = ()
 
 
+def provenance(answer: Judged[Any] | Unscored) -> dict[str, Json]:
+    """What is noteworthy about how an answer came about, for the detail of its item; mostly nothing. `turns_seen`: the
+    first and last turn of each window, when no judge saw the whole dialog; `votes`: how many samples were for what,
+    when they disagree; `repaired`: the judge's text was not quite JSON; `dropped`: list items never verified."""
+    if isinstance(answer, Unscored):
+        return {}
+    told: dict[str, Json] = {
+        "turns_seen": [list(window) for window in answer.turns_seen or ()],
+        "votes": dict(answer.votes) if len(answer.votes) > 1 else {},
+        "repaired": answer.repaired,
+        "dropped": list(answer.dropped),
+    }
+    return {name: value for name, value in told.items() if value}
+
+
 class Answers:
     """What is known about a dialog, looked up by the question itself."""
 

@@ -1,7 +1,7 @@
 """Several answers to one question: the majority's, or none."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,9 +16,16 @@ def vote(samples: Sequence[Judged[Any] | Unscored]) -> Judged[Any] | Unscored:
     ballots = Counter(sample.value.ballot() for sample in judged).most_common()
     if ballots and 2 * ballots[0][1] > len(samples):
         winner = next(sample for sample in judged if sample.value.ballot() == ballots[0][0])
-        return replace(winner, calls=calls, votes=tuple((str(ballot), count) for ballot, count in ballots))
+        return replace(winner, calls=calls, votes=tuple((_text(ballot), count) for ballot, count in ballots))
     failed = next((sample for sample in samples if isinstance(sample, Unscored)), None)
     if failed is not None and 2 * len(judged) <= len(samples):
         return failed._replace(calls=calls)
-    counts = ", ".join(f"{count} x {ballot}" for ballot, count in ballots)
+    counts = ", ".join(f"{count} x {_text(ballot)}" for ballot, count in ballots)
     return Unscored(Cause.TIE, f"no majority among {len(samples)} votes: {counts}", calls)
+
+
+def _text(ballot: Hashable) -> str:
+    """As people read it: `met`, `no book/yes cancel/no`."""
+    if not isinstance(ballot, tuple):
+        return str(ballot)
+    return " ".join("/".join(map(str, part)) if isinstance(part, tuple) else str(part) for part in ballot)

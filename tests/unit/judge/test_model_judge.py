@@ -222,7 +222,7 @@ class TestVotes:
             answer = (await judge.judge.answer(DIALOG, [self.QUESTION])).answers[self.QUESTION.key]
         assert isinstance(answer, Judged)
         assert answer.value.verdict is Verdict.MET
-        assert sorted(count for _, count in answer.votes) == [1, 2]
+        assert answer.votes == (("met", 2), ("unmet", 1))
         assert len(answer.calls) == 3
 
     async def test_without_a_majority_it_is_a_tie(self) -> None:
