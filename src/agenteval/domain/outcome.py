@@ -27,11 +27,11 @@ class ResultStatus(StrEnum):
 class RuleResult:
     """What one rule says of one dialog (the seed's EvalResult).
 
-    `score` in 0..1 exists only when scored; `low` and `high` bound it whenever it may be anything. `passed` is also set
-    when both bounds lie on one side of the rule's own threshold. `may_leave`: some completion of what is unknown makes
-    the rule not applicable. `vetoes`: critical items that fail in every completion; `open_vetoes`: in some, not all.
-    `detail` is the rule's own structure (`slots`, `steps`, `intents`, ...). The engine fills what the case decides:
-    `label`, `layer`, `weight`, `hard`, `implicit`.
+    `score` in 0..1 exists only when scored; `low` and `high` bound it whenever it may be anything. `passed` is known
+    when scored, and also when both bounds lie on one side of the rule's own threshold. `may_leave`: some completion of
+    what is unknown makes the rule not applicable. `vetoes`: critical items that fail in every completion;
+    `open_vetoes`: in some, not all. `detail` is the rule's own structure (`slots`, `steps`, `intents`, ...). The engine
+    fills what the case decides: `label`, `layer`, `weight`, `hard`, `implicit`.
     """
 
     rule: str
@@ -57,6 +57,8 @@ class RuleResult:
     def __post_init__(self) -> None:
         if (self.status is ResultStatus.SCORED) != (self.score is not None):
             raise ValueError(f"{self.rule}: a score exists exactly when the result is scored")
+        if self.score is not None and self.passed is None:
+            raise ValueError(f"{self.rule}: scored, but neither passed nor failed")
         low, high = self.bounds
         if not 0 <= low <= high <= 1:
             raise ValueError(f"{self.rule}: bounds must satisfy 0 <= low <= high <= 1, not {low} and {high}")

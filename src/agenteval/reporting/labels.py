@@ -204,7 +204,6 @@ WORDS: Mapping[str, tuple[str, str]] = {
     "status.skipped": ("未执行", "skipped"),
     "status.passed": ("通过", "passed"),
     "status.failed": ("未通过", "failed"),
-    "status.unknown": ("未知", "unknown"),
     "cause.needs_judge": ("需要评审模型", "needs a judge model"),
     "cause.unparsable": ("评审回复无法解析", "the judge's answer cannot be read"),
     "cause.schema": ("评审回复格式不符", "the judge's answer has the wrong form"),

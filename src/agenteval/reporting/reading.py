@@ -199,7 +199,7 @@ def result_status(result: RuleResult, labels: Labels) -> str:
     if result.status is not ResultStatus.SCORED:
         status = labels(f"status.{result.status}")
         return labels("aside", what=status, note=cause_text(result.cause, labels)) if result.cause else status
-    return labels({True: "status.passed", False: "status.failed", None: "status.unknown"}[result.passed])
+    return labels("status.passed" if result.passed else "status.failed")
 
 
 def cause_text(cause: Cause, labels: Labels) -> str:

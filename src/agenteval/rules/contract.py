@@ -83,8 +83,6 @@ def _faults(result: RuleResult, dialog: Dialog) -> Iterator[str]:
         yield "the result has no reason"
     if (result.cause is not None) != (result.status is ResultStatus.FAILED_TO_SCORE):
         yield f"cause {result.cause} with status {result.status}"
-    if result.status is ResultStatus.SCORED and result.passed is None:
-        yield "scored, but neither passed nor failed"
     try:
         canonical([result.reason, result.detail])
     except TypeError as error:

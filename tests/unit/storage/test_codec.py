@@ -135,7 +135,7 @@ def results(draw: st.DrawFn) -> RuleResult:
         score=None if open_ended else draw(rates),
         low=draw(st.sampled_from([None, low])) if open_ended else None,
         high=draw(st.sampled_from([None, high])) if open_ended else None,
-        passed=draw(optional(st.booleans())),
+        passed=draw(optional(st.booleans()) if open_ended else st.booleans()),
         cause=draw(optional(st.sampled_from(Cause))),
         may_leave=draw(st.booleans()),
         reason=draw(texts),

@@ -4,13 +4,13 @@ import asyncio
 import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 import pytest
 from sqlalchemy import URL
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from agenteval.domain.errors import StorageError
-from agenteval.domain.outcome import RuleResult
 from agenteval.domain.records import AttemptStatus, TurnDone, TurnSending
 from agenteval.storage import attempts, runs
 from agenteval.storage.store import Store
@@ -95,7 +95,7 @@ async def test_a_full_batch_does_not_wait_and_a_slow_disk_holds_back_who_puts(st
 
 
 async def test_a_row_that_cannot_be_stored_is_told_to_all_who_wait_and_to_all_who_come(store: Store) -> None:
-    broken = RuleResult(POLITE.rule, POLITE.status, score=POLITE.score, detail={"missing": {"a set"}}, label="x")
+    broken = replace(POLITE, detail={"missing": {"a set"}}, label="x")
 
     async def use() -> None:
         async with Writer(store, delay_s=NEVER_S) as writer:
