@@ -13,7 +13,7 @@ from agenteval.domain.outcome import ONE, ZERO, ResultStatus, RuleResult
 from agenteval.domain.questions import Answers, Ask, Cause, Judged, Question, Unscored
 from agenteval.domain.scenario import Case, Layer, RuleSpec
 from agenteval.domain.transcript import Dialog, ToolCall, TurnStatus
-from agenteval.judge.compile import FRAME, Seal, Task, compile_request
+from agenteval.judge.compile import Seal, Task, compile_request
 from agenteval.rules.build import build
 from agenteval.rules.completion.forms import SlotAnswer
 from tests.fakes.dialogs import CASE, dialog, said
@@ -183,8 +183,7 @@ def test_the_prompt_is_short() -> None:
     asked = [ask for ask in rule.ask(CASE, BOOKING, Answers()) if isinstance(ask, Question)]
     tasks = [Task(f"q{i}", ask.form, ask.text, ask.guide) for i, ask in enumerate(asked)]
     request = compile_request(tasks, BOOKING, asked[0].view, Seal.of(b"s", BOOKING, 0))
-    assert len(request.messages[0].content) <= 1_600
-    assert len(request.messages[0].content) - len(FRAME) <= 800
+    assert len(request.messages[0].content) <= 1_400
 
 
 # ---- uptake: three levels from one judgement -------------------------------------------------------------------------
@@ -531,10 +530,25 @@ async def test_the_longest_chain_is_credited(
     assert result.score == score
     shown = result.detail["steps"]
     assert [name for name, found in shown.items() if found["out_of_order"]] == out_of_order
-    assert all(found["done"] for found in shown.values() if found["status"] == "out_of_order")
+    assert sum(found["done"] for found in shown.values()) == score * len(evidence), "what is shown done is what counts"
     for order in ("none", "advisory"):
         free = await judged({**params, "order": order}, talk)
         assert free.score == Fraction(sum(turn is not None for turn in evidence), len(evidence))
+
+
+async def test_a_judges_done_does_not_stand_on_a_failed_call() -> None:
+    params = {
+        "mode": "step",
+        "required_steps": [{"name": "book", "description": "books", "tool": {"name": "book", "ok": True}}],
+    }
+    talk = dialog(
+        said("稍等", "订票", tool_calls=(ToolCall("book", None, "查询中", ok=None),)),
+        said("已为您订好", "好了吗", tool_calls=(ToolCall("book", None, "失败", ok=False),)),
+    )
+    claim = {"agent": {"turn": 1, "text": "已为您订好"}, "tool": None}
+    told = {"reason": "-", "shown": [claim], "status": "done", "calls": [1]}
+    result = await judged(params, talk, {"step:book": told})
+    assert (result.score, result.cause) == (None, Cause.EVIDENCE)
 
 
 async def test_out_of_order_counts_as_done_for_critical() -> None:
@@ -1033,3 +1047,11 @@ def test_slots_that_differ_only_in_their_expected_value_are_told_apart() -> None
     one, other = (first_question(slots({**PHONE, "expected_value": value})) for value in ("13800138000", "13900139000"))
     assert one.wording == other.wording
     assert one.key != other.key
+
+
+async def test_what_nobody_read_in_a_silent_dialog_is_not_said_to_be_unsaid() -> None:
+    talk = dialog(said("", "我叫张三"), said(None, "电话 13800138000"))
+    result = await judged(slots(SLOTS[0], {"name": "phone", "expected_value": "13800138000"}), talk)
+    name, phone = (result.detail["slots"][slot] for slot in ("user_name", "phone"))
+    assert (name["filled"], name["accepted"], name["stated"]) == (False, False, None)
+    assert phone["stated"] is True

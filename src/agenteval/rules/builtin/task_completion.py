@@ -141,7 +141,7 @@ class TaskCompletion(EvalRule):
                 guide=guide,
                 samples=self.samples,
                 code=partial(slot_rules.by_code, slot, others=self._others(slot), uptake=self.uptake),
-                variant=repr((slot, self.uptake)),
+                variant=repr((slot, self._others(slot), self.uptake)),
             )
             for slot in self.required_slots
         }

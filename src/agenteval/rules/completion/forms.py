@@ -171,10 +171,14 @@ class StepAnswer(Form):
 
     @classmethod
     def merge(cls, parts: Sequence[Self]) -> Self | None:
-        """Done where any window shows it, at the places of all of them."""
+        """Done where any window shows it, at the places of all of them. Where one window shows a failed call and
+        another the deed, no window sees which is true."""
         done = [part for part in parts if part.status is StepVerdict.DONE]
+        contradicted = next((part for part in parts if part.status is StepVerdict.CLAIM_CONTRADICTED), None)
+        if done and contradicted:
+            return None
         if not done:
-            return next((p for p in parts if p.status is StepVerdict.CLAIM_CONTRADICTED), parts[0])
+            return contradicted or parts[0]
         return replace(done[0], shown=tuple(dict.fromkeys(place for part in done for place in part.shown)))
 
 

@@ -181,7 +181,7 @@ def _step(placed: Placed) -> dict[str, Json]:
     known = placed.status not in (StepStatus.UNSCORED, StepStatus.LEFT)
     return {
         "status": placed.status.value,
-        "done": placed.status in (StepStatus.DONE, StepStatus.OUT_OF_ORDER) if known else None,
+        "done": placed.status is StepStatus.DONE if known else None,
         "turn_index": quote.turn if placed.turn is None and quote else placed.turn,
         "quote": None if quote is None else quote.text,
         "out_of_order": placed.out_of_order,

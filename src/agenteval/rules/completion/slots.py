@@ -191,11 +191,12 @@ def _judged(slot: Slot, dialog: Dialog, answer: Judged[SlotAnswer], stated: Give
         quote = stated.value
     text = None if quote is None or status in _WITHOUT_VALUE else _typed(slot, quote.text)
     spans = dict.fromkeys(q.span for q in found.quotes if q.span is not None)
+    is_unread = status is SlotStatus.MISSING and answer.by == "code" and dialog.silent
     return SlotOutcome(
         slot,
         status,
         answer.by,
-        _levels(slot, dialog, found, status, text),
+        _unread(slot, dialog) if is_unread else _levels(slot, dialog, found, status, text),
         reason=found.reason,
         value=text,
         quote=quote,
@@ -242,6 +243,12 @@ def _typed(slot: Slot, quote: str) -> str:
     except TextTooLong:
         return quote
     return values[-1].text if values else quote
+
+
+def _unread(slot: Slot, dialog: Dialog) -> Levels:
+    """Where the agent says nothing it collects nothing; whether the user said it is known only where code can tell."""
+    told = slot.expected_value is not None or absent(slot, dialog)
+    return _NOT_STATED if told else {**_NOT_STATED, Uptake.STATED: None}
 
 
 def _levels(slot: Slot, dialog: Dialog, found: SlotAnswer, status: SlotStatus, value: str | None) -> Levels:

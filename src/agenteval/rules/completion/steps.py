@@ -95,7 +95,7 @@ def _by_tool(step: Step, tool: ToolUse, dialog: Dialog, claims: tuple[Shown, ...
     calls = [(turn.index, call.ok) for turn in dialog for call in turn.tool_calls if call.name == tool.name]
     done = tuple(turn for turn, ok in calls if _fits(tool, ok))
     unclear = any(_is_unclear(tool, ok) for _, ok in calls)
-    failed = tuple(turn for turn, ok in calls if not _fits(tool, ok) and not _is_unclear(tool, ok))
+    failed = tuple(turn for turn, ok in calls if not _may_fit(tool, ok))
     if done:
         later = tuple(claim for claim in claims if claim.agent and claim.agent.turn >= done[0])
         return ToolStepAnswer("", later, StepVerdict.DONE, done)
@@ -109,6 +109,10 @@ def _by_tool(step: Step, tool: ToolUse, dialog: Dialog, claims: tuple[Shown, ...
 
 def _fits(tool: ToolUse, ok: bool | None) -> bool:
     return ok is not False if tool.ok is None else ok is tool.ok
+
+
+def _may_fit(tool: ToolUse, ok: bool | None) -> bool:
+    return _fits(tool, ok) or _is_unclear(tool, ok)
 
 
 def _is_unclear(tool: ToolUse, ok: bool | None) -> bool:
@@ -148,17 +152,20 @@ def conclude(
 
 
 def _shown(step: Step, dialog: Dialog, found: StepAnswer) -> tuple[frozenset[int], tuple[Span, ...]]:
-    """The turns that show the step, and the quotes. The result of a failed call shows no deed; the turn of a call
-    counts only where such a call was recorded."""
+    """The turns that show the step, and the quotes. The result of a failed call shows no deed, nor do words beside it;
+    the turn of a call counts only where such a call was recorded that may have succeeded."""
     quotes = tuple(quote.span for quote in found.quotes if quote.span is not None)
     turns = {quote.turn for quote in quotes if not _is_failure(dialog, quote)}
     if not isinstance(found, ToolStepAnswer) or step.tool is None:
         return frozenset(turns), quotes
     name = step.tool.name
     quoted = {quote.turn for quote in quotes if quote.speaker is Speaker.TOOL}
-    recorded = {t for t in found.calls if 0 <= t < len(dialog) and any(c.name == name for c in dialog[t].tool_calls)}
+    called = {turn.index: [c.ok for c in turn.tool_calls if c.name == name] for turn in dialog}
+    may_be = {turn for turn, oks in called.items() if any(_may_fit(step.tool, ok) for ok in oks)}
+    failed = {turn for turn, oks in called.items() if oks} - may_be
+    recorded = (may_be | failed).intersection(found.calls)
     results = [result for turn in sorted(recorded - quoted) for result in _results(dialog, turn, name)]
-    return frozenset(turns | recorded), (*quotes, *results)
+    return frozenset((turns | recorded) - failed), (*quotes, *results)
 
 
 def _is_failure(dialog: Dialog, quote: Span) -> bool:

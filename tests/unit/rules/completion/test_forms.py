@@ -105,3 +105,11 @@ def test_votes_compare_what_counts() -> None:
 @pytest.mark.parametrize("answer", [FILLED, DECLINED, ToolStepAnswer("", (), StepVerdict.DONE, (1,))])
 def test_answers_survive_storage(answer: SlotAnswer | StepAnswer) -> None:
     assert load(type(answer), dump(answer)) == answer
+
+
+def test_a_deed_in_one_window_and_a_failed_call_in_another_make_no_answer() -> None:
+    claim = Shown(AgentQuote(3, "已订好"), None)
+    contradicted = ToolStepAnswer("", (claim,), StepVerdict.CLAIM_CONTRADICTED, (3,))
+    done = ToolStepAnswer("", (claim,), StepVerdict.DONE, (5,))
+    for parts in ([contradicted, done], [done, contradicted]):
+        assert ToolStepAnswer.merge(parts) is None
