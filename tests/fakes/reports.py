@@ -112,8 +112,7 @@ def report_of(
 ) -> RunReport:
     tally = Tally()
     for case in cases:
-        finished = [a for a in case.attempts if a.status is AttemptStatus.FINISHED]
-        if finished:
+        if finished := [a for a in case.attempts if a.status is AttemptStatus.FINISHED and not case.superseded(a)]:
             tally.add_case(case.place.case.id, [_facts(attempt) for attempt in finished])
     calls = [call.usage for case in cases for a in case.attempts for call in a.calls]
 
@@ -311,6 +310,13 @@ def _undelivered(n: int) -> CaseView:
         "task_completion", ResultStatus.SKIPPED, reason="the message could not be delivered", label="task_completion"
     )
     return CaseView(RunCase(n, SCENARIO, case), (attempt_at(case, turns, [replace(skipped, layer=Layer.L2)], n=n),))
+
+
+def redelivered_case(n: int = 0) -> CaseView:
+    """The first attempt could not be delivered; a later one could."""
+    lost = _undelivered(n)
+    again = seed_case(n=n, case=lost.place.case).attempts[0]
+    return replace(lost, attempts=(*lost.attempts, replace(again, key=replace(again.key, attempt=2))))
 
 
 def _resumed(n: int) -> CaseView:

@@ -157,3 +157,12 @@ class CaseView:
 
     place: RunCase
     attempts: tuple[AttemptView, ...] = field(default=())
+
+    def superseded(self, attempt: AttemptView) -> bool:
+        """Whether a later attempt at the same repeat finished: then this one counts nowhere."""
+        return any(
+            other.status is AttemptStatus.FINISHED
+            and other.key.repeat == attempt.key.repeat
+            and other.key.attempt > attempt.key.attempt
+            for other in self.attempts
+        )

@@ -133,14 +133,15 @@ def _case(view: CaseView) -> dict[str, Any]:
             for spec in case.eval_rules
         ],
         "expectation": case.expectation,
-        "attempts": [_attempt(attempt) for attempt in view.attempts],
+        "attempts": [_attempt(attempt, superseded=view.superseded(attempt)) for attempt in view.attempts],
     }
 
 
-def _attempt(attempt: AttemptView) -> dict[str, Any]:
+def _attempt(attempt: AttemptView, *, superseded: bool) -> dict[str, Any]:
     return {
         **_fields(attempt.key, "id", "repeat", "attempt"),
         **_fields(attempt, "status", "conversation_id", "sending"),
+        "superseded": superseded,
         "started_at": _time(attempt.started_at),
         "finished_at": _time(attempt.finished_at),
         "outcome": attempt.outcome and _outcome(attempt.outcome),

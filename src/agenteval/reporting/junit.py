@@ -1,7 +1,7 @@
 """A run as JUnit XML, for CI systems: one test case for each attempt.
 
-Passing decides: a failure is `<failure>`; what is not known to pass or fail is `<error>`; without rules, not run or
-interrupted is `<skipped>`. A partial success passes, and its properties say so.
+Passing decides: a failure is `<failure>`; what is not known to pass or fail is `<error>`; without rules, not run,
+interrupted or superseded by a later attempt is `<skipped>`. A partial success passes, and its properties say so.
 """
 
 from collections.abc import AsyncIterator, Iterator, Mapping
@@ -45,10 +45,10 @@ async def junit_report(report: RunReport, lang: Lang) -> AsyncIterator[str]:
 
 def _kind(entry: Entry) -> str | None:
     """The element that tells how it went; none for what passed."""
-    if entry.level in (Level.INTERRUPTED, Level.OPEN, Level.NOT_RUN, Level.NO_RULES):
-        return "skipped"
     outcome = entry.attempt.outcome if entry.attempt else None
-    if outcome is None or outcome.passed is None:
+    if outcome is None or entry.level is Level.NO_RULES:
+        return "skipped"
+    if outcome.passed is None:
         return "error"
     return None if outcome.passed else "failure"
 

@@ -108,6 +108,7 @@ WORDS: Mapping[str, tuple[str, str]] = {
     "level.unsettled": ("未确定", "not settled"),
     "level.no_rules": ("无规则", "no rules"),
     "level.interrupted": ("已中断", "interrupted"),
+    "level.superseded": ("已被取代", "superseded"),
     "level.open": ("进行中", "running"),
     "level.not_run": ("未运行", "not run"),
     "between": ("在 {low} 与 {high} 之间", "between {low} and {high}"),
@@ -120,6 +121,10 @@ WORDS: Mapping[str, tuple[str, str]] = {
     "interrupted.sending": (
         "中断时正在发送，智能体可能已收到：{message}",
         "being sent when the run ended, so the agent may have got it: {message}",
+    ),
+    "superseded.note": (
+        "此后的尝试已完成；此尝试不计入。",
+        "A later attempt has finished; this one is not counted.",
     ),
     "open.note": ("此尝试正在进行。", "This attempt is still going on."),
     "not_run.note": ("尚无尝试。", "There is no attempt yet."),

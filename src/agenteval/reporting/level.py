@@ -10,6 +10,7 @@ class Level(StrEnum):
     UNSETTLED = "unsettled"
     PARTIAL = "partial"
     INTERRUPTED = "interrupted"
+    SUPERSEDED = "superseded"
     OPEN = "open"
     NOT_RUN = "not_run"
     NO_RULES = "no_rules"
@@ -32,6 +33,7 @@ _MARKS = {
     Level.UNSETTLED: "?",
     Level.PARTIAL: "◐",
     Level.INTERRUPTED: "‖",
+    Level.SUPERSEDED: "–",
     Level.OPEN: "…",
     Level.NOT_RUN: "–",
     Level.NO_RULES: "–",

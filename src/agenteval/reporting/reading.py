@@ -5,7 +5,7 @@ Nothing is decided here: this puts into words what rules and judgement have left
 
 from collections import Counter
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC
 
 from agenteval.domain.json_value import Json, as_text
@@ -25,7 +25,8 @@ from agenteval.reporting.report import RunReport
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One attempt at a case, or a case without any; `repeat` and `nth` tell it from the others, when there are any."""
+    """One attempt at a case, or a case without any; `repeat` and `nth` tell it from the others, when there are any. Of
+    one that a later attempt stands in for only the dialog is told."""
 
     place: RunCase
     attempt: AttemptView | None
@@ -44,7 +45,7 @@ class Entry:
             return Level.NOT_RUN
         outcome = self.attempt.outcome
         if outcome is None:
-            return Level.OPEN if self.attempt.status is AttemptStatus.OPEN else Level.INTERRUPTED
+            return _WITHOUT_OUTCOME[self.attempt.status]
         if outcome.success_level is not None:
             return Level(outcome.success_level.value)
         return Level.NO_RULES if outcome.cause is OutcomeCause.NO_RULES else Level.UNSETTLED
@@ -68,6 +69,13 @@ class Entry:
         return " · ".join([name, *which])
 
 
+_WITHOUT_OUTCOME = {
+    AttemptStatus.OPEN: Level.OPEN,
+    AttemptStatus.INTERRUPTED: Level.INTERRUPTED,
+    AttemptStatus.FINISHED: Level.SUPERSEDED,
+}
+
+
 async def entries(report: RunReport) -> AsyncIterator[Entry]:
     """Every attempt in order; a case without any is one entry, too."""
     async for case in report.cases():
@@ -76,7 +84,8 @@ async def entries(report: RunReport) -> AsyncIterator[Entry]:
         made = Counter(attempt.key.repeat for attempt in case.attempts)
         for attempt in case.attempts:
             repeat, nth = attempt.key.repeat, attempt.key.attempt
-            yield Entry(case.place, attempt, repeat if len(made) > 1 else None, nth if made[repeat] > 1 else None)
+            told = replace(attempt, results=(), outcome=None) if case.superseded(attempt) else attempt
+            yield Entry(case.place, told, repeat if len(made) > 1 else None, nth if made[repeat] > 1 else None)
 
 
 class Worst:

@@ -35,6 +35,7 @@ _STYLES = {
     Level.FAILURE: "red",
     Level.UNSETTLED: "magenta",
     Level.INTERRUPTED: "dim",
+    Level.SUPERSEDED: "dim",
     Level.OPEN: "dim",
     Level.NOT_RUN: "dim",
     Level.NO_RULES: "dim",

@@ -11,7 +11,7 @@ from agenteval.domain.scenario import Case
 from agenteval.reporting.items import counted, items, more_detail
 from agenteval.reporting.labels import Labels
 from agenteval.reporting.level import Level
-from agenteval.reporting.reading import Entry, Worst, entries, unscored
+from agenteval.reporting.reading import Entry, Worst, entries, failing, unscored
 from agenteval.reporting.report import language_of
 from tests.fakes.reports import (
     REPAIR_SLOTS,
@@ -19,6 +19,7 @@ from tests.fakes.reports import (
     english_report,
     filled,
     missing,
+    redelivered_case,
     report_of,
     scored,
     seed_case,
@@ -116,6 +117,22 @@ async def test_every_attempt_is_an_entry_the_interrupted_ones_too() -> None:
     assert found[-1].level is Level.NOT_RUN
     repeats = [entry.name(EN) async for entry in entries(english_report())]
     assert repeats == ["book-table (Book a table) · repeat 1", "book-table (Book a table) · repeat 2"]
+
+
+async def test_an_attempt_that_a_later_one_stands_in_for_is_no_result() -> None:
+    case = redelivered_case()
+    lost, made_good = [entry async for entry in entries(report_of(case))]
+    assert (lost.level, made_good.level) == (Level.SUPERSEDED, Level.SUCCESS)
+    assert not lost.results
+    assert failing(lost, EN) == ["turn 1 not delivered"]
+
+
+async def test_only_a_finished_attempt_at_the_same_repeat_stands_in_for_another() -> None:
+    lost, made_good = redelivered_case().attempts
+    other_repeat = replace(made_good, key=replace(made_good.key, repeat=2))
+    open_ = replace(made_good, status=AttemptStatus.OPEN, outcome=None)
+    report = report_of(replace(redelivered_case(), attempts=(lost, open_, other_repeat)))
+    assert [entry.level async for entry in entries(report)] == [Level.UNSETTLED, Level.OPEN, Level.SUCCESS]
 
 
 async def test_what_is_unscored_and_what_to_do_about_it() -> None:

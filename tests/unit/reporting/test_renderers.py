@@ -19,13 +19,16 @@ from markdown_it import MarkdownIt
 from agenteval.domain.questions import Cause
 from agenteval.domain.text import is_blank, visible
 from agenteval.reporting.json_report import schema
+from agenteval.reporting.labels import Labels
 from agenteval.reporting.report import Lang, RunReport
 from agenteval.reporting.terminal import print_report
 from tests.fakes.reports import (
     Format,
     chinese_report,
     english_report,
+    redelivered_case,
     render,
+    report_of,
     report_saying,
     text_of,
     unscored_report,
@@ -213,6 +216,21 @@ def test_no_digit_stands_where_nothing_was_measured(lang: Lang) -> None:
     junit = ET.fromstring(rendered(UNSCORED, Format.JUNIT, lang))
     assert all("—" in p.attrib["value"] for p in junit.iter("property") if p.attrib["name"].startswith("rule."))
     assert junit.attrib["errors"] == str(len(Cause))
+
+
+@pytest.mark.parametrize("lang", ["zh", "en"])
+def test_an_attempt_that_a_later_one_stands_in_for_counts_nowhere(lang: Lang) -> None:
+    report = report_of(redelivered_case())
+    junit = ET.fromstring(rendered(report, Format.JUNIT, lang))
+    assert [junit.attrib[name] for name in ("tests", "failures", "errors", "skipped")] == ["2", "0", "0", "1"]
+    told = Labels(lang)("superseded.note")
+    assert [skipped.attrib["message"] for skipped in junit.iter("skipped")] == [told]
+    assert told in rendered(report, Format.HTML, lang)
+    assert Labels(lang)("level.superseded") in on_terminal(report, lang)
+    data = orjson.loads(rendered(report, Format.JSON))
+    SCHEMA.validate(data)
+    assert [attempt["superseded"] for attempt in data["cases"][0]["attempts"]] == [True, False]
+    assert (data["summary"]["success_rate"]["n"], data["summary"]["success_rate"]["of"]) == (1, 1)
 
 
 def test_what_was_not_measured_is_null_in_json() -> None:
