@@ -15,7 +15,16 @@ from agenteval.reporting.escape import for_xml, for_xml_attribute
 from agenteval.reporting.explain import why
 from agenteval.reporting.labels import Labels
 from agenteval.reporting.level import Level
-from agenteval.reporting.reading import Entry, entries, judge_text, l1_text, l2_text, reply_text, result_status
+from agenteval.reporting.reading import (
+    Entry,
+    entries,
+    judge_text,
+    l1_text,
+    l2_text,
+    provisional,
+    reply_text,
+    result_status,
+)
 from agenteval.reporting.report import Lang, RunReport
 
 
@@ -37,9 +46,12 @@ async def junit_report(report: RunReport, lang: Lang) -> AsyncIterator[str]:
     }
     yield '<?xml version="1.0" encoding="UTF-8"?>\n'
     yield _open("testsuites", totals) + _open("testsuite", {**totals, "timestamp": run.created_at.isoformat()})
-    yield _properties({"run": run.id, "target": run.config.get("target_name"), "judge": judge_text(run, labels)})
+    of_run = {"run": run.id, "status": run.status, "target": run.config.get("target_name")}
+    yield _properties({**of_run, "judge": judge_text(run, labels)})
     async for entry in entries(report):
         yield "".join(_testcase(entry, labels))
+    if notice := provisional(run, labels):
+        yield f"<system-err>{for_xml(notice)}</system-err>\n"
     yield "</testsuite>\n</testsuites>\n"
 
 

@@ -11,7 +11,17 @@ from agenteval.reporting.explain import policy_in_words, why
 from agenteval.reporting.items import Item, items, more_detail
 from agenteval.reporting.labels import Labels
 from agenteval.reporting.level import GOOD_MARKS
-from agenteval.reporting.reading import Entry, entries, facts, header, overview, reply_text, setup, unscored
+from agenteval.reporting.reading import (
+    Entry,
+    entries,
+    facts,
+    header,
+    overview,
+    provisional,
+    reply_text,
+    setup,
+    unscored,
+)
 from agenteval.reporting.report import Lang, RunReport
 
 
@@ -36,6 +46,8 @@ def _head(report: RunReport, labels: Labels) -> Iterator[str]:
     run, summary = report.run, report.summary
     yield f"# {for_markdown(run.name or run.id)}\n\n"
     yield from _list(header(run, labels))
+    if notice := provisional(run, labels):
+        yield f"\n> {for_markdown(notice)}\n"
     yield f"\n## {for_markdown(labels('summary'))}\n\n"
     columns = ("measure", "value", "measured", "worst_case", "interval")
     rows = ((f.label, f.value, f.measured, f.worst_case, f.interval, f.note) for f in figures.figures(summary, labels))

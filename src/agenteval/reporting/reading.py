@@ -11,7 +11,7 @@ from datetime import UTC
 from agenteval.domain.json_value import Json, as_text
 from agenteval.domain.outcome import ONE, ZERO, OutcomeCause, ResultStatus, RuleResult
 from agenteval.domain.questions import Cause
-from agenteval.domain.records import AttemptStatus, AttemptView, Run, RunCase
+from agenteval.domain.records import AttemptStatus, AttemptView, Run, RunCase, RunStatus
 from agenteval.domain.run_summary import RunSummary
 from agenteval.domain.scenario import Layer
 from agenteval.domain.text import is_blank
@@ -149,6 +149,11 @@ def header(run: Run, labels: Labels) -> list[tuple[str, str]]:
         (labels("run"), f"{run.id} · {labels(f'status.run.{run.status}')}"),
     ]
     return rows + ([(labels("error"), run.error)] if run.error else [])
+
+
+def provisional(run: Run, labels: Labels) -> str:
+    """What to mind of a run that has not ended as it should; empty for one that has."""
+    return "" if run.status is RunStatus.COMPLETED else labels("provisional")
 
 
 def judge_text(run: Run, labels: Labels) -> str:

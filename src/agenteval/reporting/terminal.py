@@ -17,7 +17,18 @@ from agenteval.reporting.explain import policy_in_words, why
 from agenteval.reporting.items import Item, items
 from agenteval.reporting.labels import Labels
 from agenteval.reporting.level import GOOD_MARKS, Level
-from agenteval.reporting.reading import Entry, Worst, entries, facts, header, l1_text, l2_text, overview, unscored
+from agenteval.reporting.reading import (
+    Entry,
+    Worst,
+    entries,
+    facts,
+    header,
+    l1_text,
+    l2_text,
+    overview,
+    provisional,
+    unscored,
+)
 from agenteval.reporting.report import Lang, RunReport
 
 LISTED = 50
@@ -123,6 +134,8 @@ class _Page:
         for name, value in header(report.run, self.labels):
             grid.add_row(self.text(name, "dim"), self.text(value))
         self.console.print(grid)
+        if notice := provisional(report.run, self.labels):
+            self.line(notice, "yellow")
 
     def summary(self, report: RunReport) -> None:
         labels, summary = self.labels, report.summary

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from agenteval.domain.questions import Cause
+from agenteval.domain.records import RunStatus
 from agenteval.domain.text import is_blank, visible
 from agenteval.reporting.json_report import schema
 from agenteval.reporting.labels import Labels
@@ -231,6 +232,16 @@ def test_an_attempt_that_a_later_one_stands_in_for_counts_nowhere(lang: Lang) ->
     SCHEMA.validate(data)
     assert [attempt["superseded"] for attempt in data["cases"][0]["attempts"]] == [True, False]
     assert (data["summary"]["success_rate"]["n"], data["summary"]["success_rate"]["of"]) == (1, 1)
+
+
+@pytest.mark.parametrize("status", RunStatus)
+@pytest.mark.parametrize("lang", ["zh", "en"])
+def test_figures_of_a_run_that_has_not_ended_well_are_called_provisional(lang: Lang, status: RunStatus) -> None:
+    report = report_of(redelivered_case(), status=status)
+    told = Labels(lang)("provisional")
+    shown = [rendered(report, format_, lang) for format_ in Format if format_ is not Format.JSON]
+    for text in (*shown, " ".join(on_terminal(report, lang).split())):
+        assert (told in text) == (status is not RunStatus.COMPLETED)
 
 
 def test_what_was_not_measured_is_null_in_json() -> None:

@@ -4,7 +4,6 @@ from array import array
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from importlib.resources import files
 
-from agenteval.domain.records import RunStatus
 from agenteval.domain.run_summary import RunSummary
 from agenteval.reporting import figures
 from agenteval.reporting.explain import policy_in_words
@@ -14,7 +13,7 @@ from agenteval.reporting.html.elements import Html, joined, tag
 from agenteval.reporting.html.heat_map import heat_map
 from agenteval.reporting.labels import Labels
 from agenteval.reporting.level import Level
-from agenteval.reporting.reading import Entry, Worst, entries, header, setup, unscored
+from agenteval.reporting.reading import Entry, Worst, entries, header, provisional, setup, unscored
 from agenteval.reporting.report import Lang, RunReport
 
 SHOWN = 500
@@ -70,13 +69,13 @@ def _opening(report: RunReport, lang: Lang, labels: Labels) -> str:
 
 def _header(report: RunReport, labels: Labels) -> Html:
     facts = [tag("div", tag("dt", name), tag("dd", value)) for name, value in header(report.run, labels)]
-    provisional = report.run.status is not RunStatus.COMPLETED
+    notice = provisional(report.run, labels)
     return tag(
         "header",
         tag("p", labels("title"), class_="brand"),
         tag("h1", report.run.name or report.run.id),
         tag("dl", *facts, class_="meta"),
-        tag("p", labels("provisional"), class_="warning") if provisional else None,
+        tag("p", notice, class_="warning") if notice else None,
     )
 
 
