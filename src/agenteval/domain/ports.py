@@ -1,4 +1,4 @@
-"""The seven ports: what the inside needs of the outside."""
+"""The ports: what the inside needs of the outside."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -163,6 +163,14 @@ class Memo(Protocol):
     async def get(self, keys: Sequence[str]) -> Mapping[str, Json]: ...
 
     async def put(self, answers: Mapping[str, Json]) -> None: ...
+
+
+class Capabilities(Protocol):
+    """Remembers what was found out about a model, so that it is found out once."""
+
+    async def get(self, base_url: str, model: str) -> str | None: ...
+
+    async def put(self, base_url: str, model: str, mode: str) -> None: ...
 
 
 class Sink(Protocol):

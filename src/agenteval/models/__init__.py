@@ -6,21 +6,13 @@ the entry point group `agenteval.models`. A role's settings name it: `AGENTEVAL_
 
 from dataclasses import dataclass, field
 from random import Random
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 from agenteval.domain.errors import ConfigError
-from agenteval.domain.ports import ChatModel, Clock, Embedder, Moderator, Role
+from agenteval.domain.ports import Capabilities, ChatModel, Clock, Embedder, Moderator, Role
 from agenteval.net.session import Sessions
 from agenteval.plugins import Registry
 from agenteval.settings import ModelSettings
-
-
-class Capabilities(Protocol):
-    """Remembers what was found out about a model, so that it is found out once."""
-
-    async def get(self, base_url: str, model: str) -> str | None: ...
-
-    async def put(self, base_url: str, model: str, mode: str) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)

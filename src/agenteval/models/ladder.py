@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import TypeVar
 
 from agenteval.domain.errors import ModelError
-from agenteval.models import Capabilities
+from agenteval.domain.ports import Capabilities
 from agenteval.settings import ModelSettings
 
 T = TypeVar("T")
