@@ -53,7 +53,7 @@ class ScriptedStep:
                 return finished
             case raw if isinstance(ask, Question):
                 verified = verified_twice(ask, raw, dialog)
-                if verified.value is None:
+                if verified.flaws:
                     return Unscored(verified.flaws[0].cause, verified.flaws[0].message)
                 return Judged(verified.value, "model:scripted", dropped=verified.dropped)
             case value:
@@ -64,8 +64,9 @@ def verified_twice(question: Question[Any], raw: object, dialog: Dialog) -> Veri
     """Verified as the model judge does: when the first try is flawed, the second is the last."""
     first, second = raw if isinstance(raw, Tries) else (raw, raw)
     seen = Seen(dialog, question.view)
-    verified = verify(question, first, seen, last=False)
-    return verify(question, second, seen, last=True) if verified.flaws else verified
+    verified = verify(question, first, seen)
+    rejected = {flaw.path: flaw.raw for flaw in verified.flaws}
+    return verify(question, second, seen, rejected=rejected) if rejected else verified
 
 
 async def concluded(

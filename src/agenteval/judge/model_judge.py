@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from agenteval.domain.errors import ContextTooLong, ModelError, UnparsableAnswer
+from agenteval.domain.forms import Path
 from agenteval.domain.json_value import as_text
 from agenteval.domain.ports import Call, ChatModel, ChatReply, ChatRequest, Role
 from agenteval.domain.questions import Ask, Cause, Judged, Question, Unscored, View
@@ -26,13 +27,19 @@ Verdict = Judged[Any] | Unscored
 
 
 class _Answer(NamedTuple):
-    """One call's result: the raw answers by task, or what was wrong with the whole."""
+    """One call's result: the raw answers by task, or why there are none."""
 
     raws: Mapping[str, object]
-    flaw: str
+    failure: Unscored | None
     repaired: bool
     call: Call
     was_cut: bool
+
+    def lacks(self, task: str) -> Unscored | None:
+        """Why it does not answer `task`; None when it does."""
+        if self.failure or task in self.raws:
+            return self.failure
+        return Unscored(Cause.SCHEMA, f"the answer to {task} is missing")
 
 
 class ModelJudge:
@@ -95,21 +102,17 @@ class _Round:
         order = sorted(batch.questions, key=lambda question: seal.place(question.wording))
         questions = {f"q{i}": question for i, question in enumerate(order, 1)}
         tasks = [Task(id_, q.form, q.text, q.guide) for id_, q in questions.items()]
-        try:
-            first = await self._call(tasks, seal)
-        except ContextTooLong:
-            raise
-        except ModelError as error:
-            return {q.key: self._failed(error) for q in questions.values()}
-        verified = {id_: self._verify(question, id_, first, last=False) for id_, question in questions.items()}
+        first = await self._call(tasks, seal)
+        if first.failure and first.failure.cause is Cause.TOO_LONG:
+            raise ContextTooLong(first.failure.detail)
+        if first.failure and first.failure.cause is Cause.MODEL_ERROR:
+            return {question.key: first.failure._replace(calls=(first.call.id,)) for question in batch.questions}
+        verified = {id_: self._verify(question, id_, first) for id_, question in questions.items()}
         flawed = [_again(id_, questions[id_], flaw) for id_, answer in verified.items() for flaw in answer.flaws]
-        second: _Answer | ModelError | None = None
+        second = None
         if flawed:
             enough = 2 * (first.call.usage.output_tokens or ANSWER_TOKENS) if first.was_cut else None
-            try:
-                second = await self._call(flawed, seal, max_tokens=enough)
-            except ModelError as error:
-                second = error
+            second = await self._call(flawed, seal, max_tokens=enough)
         return {
             question.key: self._conclude(id_, question, verified[id_], first, second)
             for id_, question in questions.items()
@@ -120,15 +123,16 @@ class _Round:
         try:
             reply = await self._model.complete(request)
         except ModelError as error:
-            self._record(request, ChatReply(None, None), str(error))
-            raise
+            cause = Cause.TOO_LONG if isinstance(error, ContextTooLong) else Cause.MODEL_ERROR
+            call = self._record(request, ChatReply(None, None), str(error))
+            return _Answer({}, Unscored(cause, str(error)), False, call, False)
         call = self._record(request, reply)
         was_cut = reply.finish_reason == "length"
         try:
             parsed = parse(reply.text, [task.id for task in tasks], finish_reason=reply.finish_reason)
         except UnparsableAnswer as error:
-            return _Answer({}, error.message, False, call, was_cut)
-        return _Answer(parsed.data, "", parsed.repaired, call, was_cut)
+            return _Answer({}, Unscored(Cause.UNPARSABLE, error.message), False, call, was_cut)
+        return _Answer(parsed.data, None, parsed.repaired, call, was_cut)
 
     def _record(self, request: ChatRequest, reply: ChatReply, error: str = "") -> Call:
         call = Call(
@@ -144,45 +148,43 @@ class _Round:
         self._calls.append(call)
         return call
 
-    def _failed(self, error: ModelError) -> Unscored:
-        return Unscored(Cause.MODEL_ERROR, str(error), (self._calls[-1].id,))
-
-    def _verify(self, question: Question[Any], id_: str, answer: _Answer, *, last: bool) -> Verified:
-        if answer.flaw:
-            return Verified(None, (Flaw((), question.form, None, answer.flaw, Cause.UNPARSABLE),))
-        if id_ not in answer.raws:
-            return Verified(None, (Flaw((), question.form, None, f"the answer to {id_} is missing", Cause.SCHEMA),))
-        return verify(question, answer.raws[id_], self._seen, last=last)
+    def _verify(
+        self, question: Question[Any], id_: str, answer: _Answer, rejected: Mapping[Path, object] | None = None
+    ) -> Verified:
+        if failure := answer.lacks(id_):
+            return Verified(None, (Flaw((), question.form, None, failure.detail, failure.cause),))
+        return verify(question, answer.raws[id_], self._seen, rejected=rejected)
 
     def _conclude(
-        self, id_: str, question: Question[Any], before: Verified, first: _Answer, second: "_Answer | ModelError | None"
+        self, id_: str, question: Question[Any], verified: Verified, first: _Answer, second: _Answer | None
     ) -> Verdict:
         calls: tuple[str, ...] = (first.call.id,)
         repaired = first.repaired
-        if before.flaws:
-            if isinstance(second, _Answer):
-                calls = (*calls, second.call.id)
-                repaired = repaired or second.repaired
-            before = self._retry(id_, question, before, first, second)
-        if before.value is None:
-            flaw = before.flaws[0]
+        if verified.flaws and second:
+            calls = (*calls, second.call.id)
+            repaired = repaired or second.repaired
+            verified = self._retry(id_, question, verified, first, second)
+        if verified.flaws:
+            flaw = verified.flaws[0]
             return Unscored(flaw.cause, flaw.message, calls)
-        return Judged(before.value, f"model:{self._model.id}", calls, dropped=before.dropped, repaired=repaired)
+        return Judged(verified.value, f"model:{self._model.id}", calls, dropped=verified.dropped, repaired=repaired)
 
-    def _retry(
-        self, id_: str, question: Question[Any], before: Verified, first: _Answer, second: "_Answer | ModelError | None"
-    ) -> Verified:
-        """The answer with what came the second time. A second failure is final for what failed, and only for that."""
+    def _retry(self, id_: str, question: Question[Any], before: Verified, first: _Answer, second: _Answer) -> Verified:
+        """The answer with what came the second time, which is final. Only what was judged twice can be dropped."""
         if before.value is None:
-            if isinstance(second, _Answer):
-                return self._verify(question, id_, second, last=True)
-            return before
+            return self._verify(question, id_, second, rejected={})
         raw = first.raws[id_]
-        if isinstance(second, _Answer):
-            for flaw in before.flaws:
-                if (item := second.raws.get(_item_id(id_, flaw))) is not None:
-                    raw = with_item(raw, flaw.path, item)
-        return verify(question, raw, self._seen, last=True)
+        rejected: dict[Path, object] = {}
+        unanswered: dict[Path, Flaw] = {}
+        for flaw in before.flaws:
+            item_id = _item_id(id_, flaw)
+            if failure := second.lacks(item_id):
+                unanswered[flaw.path] = flaw._replace(message=failure.detail, cause=failure.cause)
+            else:
+                raw = with_item(raw, flaw.path, second.raws[item_id])
+                rejected[flaw.path] = flaw.raw
+        after = verify(question, raw, self._seen, rejected=rejected)
+        return after._replace(flaws=tuple(unanswered.get(flaw.path, flaw) for flaw in after.flaws))
 
 
 def _item_id(id_: str, flaw: Flaw) -> str:

@@ -66,16 +66,24 @@ class Seen:
 
 
 class Verified(NamedTuple):
-    """`value` is None when the whole answer is flawed. `dropped` tells of the items left out at the last try."""
+    """`value` is what holds: without the flawed items, None when the whole is flawed. `dropped` tells of the items that
+    were rejected twice."""
 
     value: Form | None
     flaws: tuple[Flaw, ...]
     dropped: tuple[str, ...] = ()
 
 
-def verify(question: Question[Any], raw: object, seen: Seen, *, last: bool) -> Verified:
-    """Read an answer. Items of a list fail one by one; at the `last` try a failed one is salvaged or dropped."""
-    reader = _Evidence(seen, last=last)
+def verify(
+    question: Question[Any], raw: object, seen: Seen, *, rejected: Mapping[Path, object] | None = None
+) -> Verified:
+    """Read an answer. Items of a list fail one by one, and at the first try each is a flaw to ask about again.
+
+    At the last try, what holds of a failed item in its smaller form is kept. `rejected` are the items that were
+    rejected at the first try and answered anew, by path: they are dropped when nothing of them holds. A failed item
+    that was not answered twice is a flaw still: nobody knows whether it is true.
+    """
+    reader = _Evidence(seen, rejected)
     try:
         value = read(question.form, raw, reader)
     except FormError as error:
@@ -88,7 +96,7 @@ def verify(question: Question[Any], raw: object, seen: Seen, *, last: bool) -> V
 
 def verify_code(dialog: Dialog, value: F) -> F:
     """The answer of a rule's own code with its quotes located. Raises FormError for a quote that does not hold."""
-    return read(type(value), dump(value), _Evidence(Seen(dialog, View()), last=False))  # type: ignore[return-value]
+    return read(type(value), dump(value), _Evidence(Seen(dialog, View())))  # type: ignore[return-value]
 
 
 def _cause(errors: Sequence[FormError]) -> Cause:
@@ -100,9 +108,9 @@ def _word(text: str) -> str:
 
 
 class _Evidence(Reader):
-    def __init__(self, seen: Seen, *, last: bool) -> None:
+    def __init__(self, seen: Seen, rejected: Mapping[Path, object] | None = None) -> None:
         self._seen = seen
-        self._last = last
+        self._rejected = rejected
         self.errors: list[FormError] = []
         self.flaws: list[Flaw] = []
         self.dropped: list[str] = []
@@ -131,17 +139,25 @@ class _Evidence(Reader):
 
     def _fail(self, kind: type[Form], item: object, path: Path, error: FormError, kept: list[Form]) -> None:
         self.errors.append(error)
-        if not self._last:
-            self.flaws.append(Flaw(path, kind, item, str(error), _cause([error])))
-            return
-        if kind.salvage is not None:
-            try:
-                kept.append(read(kind.salvage, item, self, path))
-            except FormError as worse:
-                error = worse
-            else:
+        if self._rejected is not None:
+            if salvaged := self._salvaged(kind, item, path):
+                kept.append(salvaged)
                 return
-        self.dropped.append(str(error))
+            if path in self._rejected:
+                self.dropped.append(str(error))
+                return
+        self.flaws.append(Flaw(path, kind, item, str(error), _cause([error])))
+
+    def _salvaged(self, kind: type[Form], item: object, path: Path) -> Form | None:
+        """The item in its smaller form, as it was given last, else as it was given first."""
+        if kind.salvage is None or self._rejected is None:
+            return None
+        for given in (item, self._rejected.get(path)):
+            try:
+                return read(kind.salvage, given, self, path)
+            except FormError:
+                continue
+        return None
 
 
 def with_item(raw: object, path: Path, item: object) -> object:

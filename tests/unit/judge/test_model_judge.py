@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, ClassVar, Self
 
+import pytest
+
 from agenteval.domain.forms import AgentQuote, Form, UserQuote
 from agenteval.domain.questions import LAST_TURN, USER_TURNS, Cause, Judged, Question, Unscored
 from agenteval.domain.transcript import Dialog, ToolCall, Turn
@@ -162,6 +164,7 @@ class TestLists:
         "verdict": "met",
         "evidence": {"turn": 1, "text": "预订成功"},
     }
+    INVENTED: ClassVar = {**GOOD, "quote": {"turn": 0, "text": "租一辆车"}}
     LIST = Question("list", Items, "all wishes")
 
     async def test_a_bad_item_is_asked_again_alone(self) -> None:
@@ -184,12 +187,67 @@ class TestLists:
         assert answer.dropped == ()
 
     async def test_an_item_of_which_nothing_is_true_is_dropped_and_told(self) -> None:
-        bad = {**self.GOOD, "quote": {"turn": 0, "text": "租一辆车"}}
-        async with scripted_judge(lambda _request: {"q1": {"items": [self.GOOD, bad]}}) as judge:
-            answer = (await judge.judge.answer(DIALOG, [self.LIST])).answers[self.LIST.key]
+        answer = await self.asked_again(self.INVENTED, {"q1_items_1": self.INVENTED})
         assert isinstance(answer, Judged)
         assert len(answer.value.items) == 1
         assert "租一辆车" in answer.dropped[0]
+
+    @pytest.mark.parametrize(
+        ("second", "cause"),
+        [
+            (Status(400, "no"), Cause.MODEL_ERROR),
+            (Status(400, "too many tokens", "context_length_exceeded"), Cause.TOO_LONG),
+            ("all is well", Cause.UNPARSABLE),
+            (Truncated('{"q1_items_1": {"quote"'), Cause.UNPARSABLE),
+        ],
+    )
+    async def test_an_item_that_was_rejected_but_once_is_not_dropped(self, second: Answer, cause: Cause) -> None:
+        answer = await self.asked_again(self.INVENTED, second)
+        assert isinstance(answer, Unscored)
+        assert (answer.cause, len(answer.calls)) == (cause, 2)
+
+    async def test_one_that_is_not_answered_again_is_not_dropped_either(self) -> None:
+        first = {"q1": {"items": [self.GOOD, self.INVENTED, self.INVENTED]}}
+        rounds: Iterator[Answer] = iter([first, {"q1_items_1": self.GOOD}])
+        async with scripted_judge(lambda _request: next(rounds)) as judge:
+            answer = (await judge.judge.answer(DIALOG, [self.LIST])).answers[self.LIST.key]
+        assert isinstance(answer, Unscored)
+        assert (answer.cause, answer.detail) == (Cause.SCHEMA, "the answer to q1_items_2 is missing")
+
+    async def test_what_can_be_verified_of_it_is_kept_all_the_same(self) -> None:
+        unproven = {**self.GOOD, "evidence": {"turn": 1, "text": "酒店已订"}}
+        answer = await self.asked_again(unproven, Status(400, "no"))
+        assert isinstance(answer, Judged)
+        assert [type(item) for item in answer.value.items] == [Item, Said]
+        assert len(answer.calls) == 2
+
+    async def test_words_that_were_verified_at_first_outlive_a_worse_second_answer(self) -> None:
+        unproven = {**self.GOOD, "evidence": {"turn": 1, "text": "酒店已订"}}
+        answer = await self.asked_again(unproven, {"q1_items_1": self.INVENTED})
+        assert isinstance(answer, Judged)
+        assert (type(answer.value.items[1]), answer.value.items[1].quote.text) == (Said, "高铁票")
+        assert answer.dropped == ()
+
+    async def test_an_item_first_seen_in_the_second_answer_is_not_dropped(self) -> None:
+        rounds: Iterator[Answer] = iter(["in words", {"q1": {"items": [self.GOOD, self.INVENTED]}}])
+        async with scripted_judge(lambda _request: next(rounds)) as judge:
+            said = await judge.judge.answer(DIALOG, [self.LIST])
+        assert cause(said, self.LIST) is Cause.EVIDENCE
+
+    async def asked_again(self, bad: Any, second: Answer) -> Judged[Any] | Unscored:
+        rounds: Iterator[Answer] = iter([{"q1": {"items": [self.GOOD, bad]}}, second])
+        async with scripted_judge(lambda _request: next(rounds)) as judge:
+            return (await judge.judge.answer(DIALOG, [self.LIST])).answers[self.LIST.key]
+
+
+async def test_a_second_call_that_fails_is_the_cause_of_what_it_was_to_mend() -> None:
+    rounds: Iterator[Answer] = iter([{"q1": MET, "q2": {"verdict": "idk"}}, Status(400, "no")])
+    async with scripted_judge(lambda _request: next(rounds)) as judge:
+        said = await judge.judge.answer(DIALOG, [TICKET, HOTEL])
+    judged, unscored = sorted(said.answers.values(), key=lambda answer: isinstance(answer, Unscored))
+    assert isinstance(judged, Judged)
+    assert isinstance(unscored, Unscored)
+    assert (unscored.cause, len(unscored.calls), len(judged.calls)) == (Cause.MODEL_ERROR, 2, 1)
 
 
 async def test_an_unreadable_answer_is_asked_again_then_unscored() -> None:

@@ -510,7 +510,7 @@ def test_of_the_windows_the_latest_that_tells_something_stands(
 
 
 def _verified(form: type[Any], raw: object, dialog: Dialog, view: View = DIALOG) -> Verified:
-    return verify(Question("q", form, "", view=view), raw, Seen(dialog, view), last=True)
+    return verify(Question("q", form, "", view=view), raw, Seen(dialog, view), rejected={})
 
 
 def _read(form: type[Any], raw: object) -> object:

@@ -375,7 +375,7 @@ def test_windows_of_a_long_dialog_are_read_as_one() -> None:
 
 
 def _read(form: type[AgentIntents], raw: object) -> AgentIntents:
-    value = verify(Question("q", form, ""), raw, Seen(BOOKING, DIALOG), last=True).value
+    value = verify(Question("q", form, ""), raw, Seen(BOOKING, DIALOG), rejected={}).value
     assert isinstance(value, AgentIntents)
     return value
 
