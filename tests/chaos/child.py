@@ -21,6 +21,7 @@ from agenteval.engine.converse import Agent
 from agenteval.engine.drain import drain
 from agenteval.engine.evaluate import Evaluation
 from agenteval.engine.progress import Progress
+from agenteval.engine.time_limit import TimeLimit
 from agenteval.net.clock import SystemClock
 from agenteval.storage import install, runs
 from agenteval.storage.store import Store
@@ -70,7 +71,7 @@ def _number(case_id: str) -> int:
     return int(case_id.removeprefix("case-"))
 
 
-async def judge(case: Case, dialog: Dialog) -> Evaluation:
+async def judge(case: Case, dialog: Dialog, time: TimeLimit) -> Evaluation:
     outcome, results = (UNSCORED, (UNJUDGED,)) if _number(case.id) % 5 == 0 else (SUCCESS, (POLITE, UNJUDGED))
     return Evaluation({}, Answers(), (), results, outcome)
 

@@ -37,6 +37,7 @@ from agenteval.domain.questions import Moderation, Question, Similarity
 from agenteval.domain.scenario import Case, EffectivePolicy
 from agenteval.domain.transcript import Dialog, ToolCall, Turn, TurnStatus
 from agenteval.engine.evaluate import Evaluation, evaluate
+from agenteval.engine.time_limit import TimeLimit
 from agenteval.judge.encoder import Encoder
 from agenteval.judge.local import CharNgrams
 from agenteval.judge.memo import MemoStep
@@ -282,7 +283,12 @@ class Bench:
         server.flagged = entry.get("moderation") or {}
         server.requests.clear()
         evaluation = await evaluate(
-            case, dialog, bind(case), self._panel(entry, memo or MemoryMemo()), EffectivePolicy.of(case.policy)
+            case,
+            dialog,
+            bind(case),
+            self._panel(entry, memo or MemoryMemo()),
+            EffectivePolicy.of(case.policy),
+            time=TimeLimit(FakeClock(), None),
         )
         assert script.faults == []
         if memo is None:

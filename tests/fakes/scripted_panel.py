@@ -14,9 +14,11 @@ from agenteval.domain.questions import Ask, Judged, Question, Unscored
 from agenteval.domain.scenario import Case, EffectivePolicy, RuleSpec
 from agenteval.domain.transcript import Dialog
 from agenteval.engine.evaluate import evaluate
+from agenteval.engine.time_limit import TimeLimit
 from agenteval.judge.panel import Answered, ByCode, Panel, Said, Step
 from agenteval.judge.verify import Seen, Verified, verify
 from agenteval.rules.build import bind
+from tests.fakes.clock import FakeClock
 
 
 class Tries(NamedTuple):
@@ -79,5 +81,6 @@ async def concluded(
 
 async def result_by(rule: str, params: Mapping[str, Any], dialog: Dialog, judge: Step) -> RuleResult:
     case = Case("case", tuple(turn.sent_message for turn in dialog), eval_rules=(RuleSpec(rule, params),))
-    evaluation = await evaluate(case, dialog, bind(case), Panel(ByCode(), judge), EffectivePolicy.of())
+    panel, time = Panel(ByCode(), judge), TimeLimit(FakeClock(), None)
+    evaluation = await evaluate(case, dialog, bind(case), panel, EffectivePolicy.of(), time=time)
     return evaluation.results[0]

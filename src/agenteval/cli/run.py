@@ -17,6 +17,7 @@ from agenteval.domain.errors import AgentEvalError
 from agenteval.domain.exact import exact
 from agenteval.domain.records import RunStatus
 from agenteval.domain.scenario import EffectivePolicy, Policy, RuleLogic, VerdictPolicy
+from agenteval.engine.time_limit import CASE_LIMIT_S
 
 if TYPE_CHECKING:
     from agenteval.bootstrap import App
@@ -71,8 +72,8 @@ def run(
         float | None, typer.Option(min=0.001, metavar="SECONDS", help="For one reply of the agent.")
     ] = None,
     case_timeout: Annotated[
-        float | None, typer.Option(min=0.001, metavar="SECONDS", help="For all replies of one dialog together.")
-    ] = None,
+        float, typer.Option(min=0, metavar="SECONDS", help="For one dialog and its judgement; 0: no limit.")
+    ] = CASE_LIMIT_S,
     rule_logic: Annotated[RuleLogic | None, typer.Option(help="How the rules of a case count together.")] = None,
     rule_pass_threshold: Annotated[
         Fraction | None, _threshold("rule-pass-threshold", "What the weighted mean of the rules must reach.")
@@ -125,7 +126,7 @@ def run(
             repeats=repeats,
             sample=sample,
             seed=seed,
-            dialog_limit_s=case_timeout,
+            case_limit_s=case_timeout or None,
         )
         start = partial(_create, plan)
     output.writable(*paths.values())

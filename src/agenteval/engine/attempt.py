@@ -11,18 +11,21 @@ from agenteval.engine.converse import Agent, converse
 from agenteval.engine.evaluate import Evaluation
 from agenteval.engine.plan import conversation_id
 from agenteval.engine.progress import Progress, Stage
+from agenteval.engine.time_limit import TimeLimit
 
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """What the attempts of a run share. `judge` evaluates a dialog by the rules of its case."""
+    """What the attempts of a run share. `judge` evaluates a dialog by the rules of its case. `case_limit_s` is for each
+    attempt, from when it may talk to the agent; None: no limit."""
 
     agent: Agent
-    judge: Callable[[Case, Dialog], Awaitable[Evaluation]]
+    judge: Callable[[Case, Dialog, TimeLimit], Awaitable[Evaluation]]
     sink: Sink
     clock: Clock
     secret: bytes
     progress: Progress
+    case_limit_s: float | None = None
 
 
 async def attempt(work: Work, setup: Setup) -> None:
@@ -33,10 +36,11 @@ async def attempt(work: Work, setup: Setup) -> None:
     async with agent.slots:
         progress.move(Stage.SLOT, Stage.AGENT)
         started = AttemptStarted(work.key, conversation_id(setup.secret, work.key), clock.now())
-        dialog = await converse(agent, work.case, started, setup.sink, clock)
+        time = TimeLimit(clock, setup.case_limit_s)
+        dialog = await converse(agent, work.case, started, setup.sink, clock, time=time)
 
     progress.move(Stage.AGENT, Stage.JUDGE)
-    evaluation = await setup.judge(work.case, dialog)
+    evaluation = await setup.judge(work.case, dialog, time)
 
     await setup.sink.put(
         CaseRecord(

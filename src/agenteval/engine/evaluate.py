@@ -1,16 +1,19 @@
 """The only place where rules meet the panel: ask until nothing new comes, then conclude, then decide."""
 
+import asyncio
 import inspect
-from collections.abc import Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from agenteval.domain.json_value import canonical
 from agenteval.domain.judgement import decide
 from agenteval.domain.outcome import CaseOutcome, ResultStatus, RuleResult
 from agenteval.domain.ports import Call
-from agenteval.domain.questions import Answers, Ask, Cause
+from agenteval.domain.questions import Answers, Ask, Cause, Unscored
 from agenteval.domain.scenario import Case, EffectivePolicy
 from agenteval.domain.transcript import Dialog, TurnStatus
+from agenteval.engine.time_limit import TimeLimit
+from agenteval.judge.aside import aside
 from agenteval.judge.panel import Panel
 from agenteval.rules.build import BoundRule
 
@@ -29,54 +32,78 @@ class Evaluation:
 
 
 async def evaluate(
-    case: Case, dialog: Dialog, rules: Sequence[BoundRule], panel: Panel, policy: EffectivePolicy
+    case: Case,
+    dialog: Dialog,
+    rules: Sequence[BoundRule],
+    panel: Panel,
+    policy: EffectivePolicy,
+    *,
+    time: TimeLimit,
 ) -> Evaluation:
+    """What has no answer when the time is up is not scored; it can be judged again."""
     status = dialog[-1].status if len(dialog) else TurnStatus.OK
     if status is TurnStatus.NOT_DELIVERED:
         results = tuple(_placed(_skipped(bound, dialog[-1].error), bound) for bound in rules)
         return Evaluation({}, Answers(), (), results, decide(results, policy, status))
-    asks, answers, calls, broken = await _ask(case, dialog, rules, panel)
-    results = tuple(
-        [_placed(await _concluded(bound, case, dialog, answers, broken.get(bound.label)), bound) for bound in rules]
-    )
-    return Evaluation(asks, answers, tuple(calls), results, decide(results, policy, status))
+    until_s = None if time.left_s is None else asyncio.get_running_loop().time() + time.left_s
 
-
-async def _ask(
-    case: Case, dialog: Dialog, rules: Sequence[BoundRule], panel: Panel
-) -> tuple[dict[str, Ask], Answers, list[Call], dict[str, Exception]]:
     asks: dict[str, Ask] = {}
     answers = Answers()
     calls: list[Call] = []
     broken: dict[str, Exception] = {}
     for _ in range(MAX_ROUNDS):
-        new: dict[str, Ask] = {}
-        for bound in rules:
-            try:
-                new.update({ask.key: ask for ask in bound.rule.ask(case, dialog, answers) if ask not in answers})
-            except Exception as error:  # noqa: BLE001 - a plug-in's fault fails its own result, not the run
-                broken[bound.label] = error
+        new = await aside(dialog, lambda: _new(case, dialog, rules, answers, broken))
         if not new:
             break
-        said = await panel.answer(dialog, list(new.values()))
+        said = await panel.answer(dialog, list(new.values()), until_s=until_s)
         asks.update(new)
-        answers.add(said.answers)
+        answers.add({key: said.answers.get(key) or Unscored(Cause.MODEL_ERROR, str(time)) for key in new})
         calls.extend(said.calls)
-    return asks, answers, calls, broken
+
+    judged = await aside(dialog, lambda: [_judged(bound, case, dialog, answers, broken) for bound in rules])
+    results = tuple(
+        [_placed(await _concluded(bound, result, until_s), bound) for bound, result in zip(rules, judged, strict=True)]
+    )
+    return Evaluation(asks, answers, tuple(calls), results, decide(results, policy, status))
 
 
-async def _concluded(
-    bound: BoundRule, case: Case, dialog: Dialog, answers: Answers, broken: Exception | None
-) -> RuleResult:
+def _new(
+    case: Case, dialog: Dialog, rules: Sequence[BoundRule], known: Answers, broken: dict[str, Exception]
+) -> dict[str, Ask]:
+    """What the rules ask that is not known yet."""
+    new: dict[str, Ask] = {}
+    for bound in rules:
+        try:
+            new.update({ask.key: ask for ask in bound.rule.ask(case, dialog, known) if ask not in known})
+        except Exception as error:  # noqa: BLE001 - a plug-in's fault fails its own result, not the run
+            broken[bound.label] = error
+    return new
+
+
+def _judged(
+    bound: BoundRule, case: Case, dialog: Dialog, answers: Answers, broken: Mapping[str, Exception]
+) -> RuleResult | Awaitable[RuleResult]:
     try:
-        if broken is not None:
-            raise broken
-        result = bound.rule.evaluate(case, dialog, answers)
-        result = await result if inspect.isawaitable(result) else result
+        if bound.label in broken:
+            raise broken[bound.label]
+        return bound.rule.evaluate(case, dialog, answers)
+    except Exception as error:  # noqa: BLE001 - as above
+        return _failed(bound, error)
+
+
+async def _concluded(bound: BoundRule, result: RuleResult | Awaitable[RuleResult], until_s: float | None) -> RuleResult:
+    try:
+        if inspect.isawaitable(result):
+            async with asyncio.timeout_at(until_s):
+                result = await result
         canonical(result.detail)  # what is not JSON could not be stored
         return result
     except Exception as error:  # noqa: BLE001 - as above
-        return bound.rule.failed_to_score(Cause.RULE_ERROR, f"{type(error).__name__}: {error}")
+        return _failed(bound, error)
+
+
+def _failed(bound: BoundRule, error: Exception) -> RuleResult:
+    return bound.rule.failed_to_score(Cause.RULE_ERROR, f"{type(error).__name__}: {error}")
 
 
 def _skipped(bound: BoundRule, error: str) -> RuleResult:

@@ -1,6 +1,7 @@
 """Who answers a rule's questions. The order of authority is the order of the steps: each takes what it can answer, the
 rest goes on, and what is left at the end needs a judge model."""
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias
@@ -9,6 +10,7 @@ from agenteval.domain.forms import FormError
 from agenteval.domain.ports import Call
 from agenteval.domain.questions import Ask, Cause, Judged, Question, Unscored
 from agenteval.domain.transcript import Dialog
+from agenteval.judge.aside import aside
 from agenteval.judge.verify import verify_code
 
 Answered: TypeAlias = Mapping[str, Judged[Any] | Unscored]
@@ -36,15 +38,22 @@ class Panel:
     def __init__(self, *steps: Step) -> None:
         self._steps = steps
 
-    async def answer(self, dialog: Dialog, asks: Sequence[Ask]) -> Said:
-        """An answer to every one of `asks`."""
+    async def answer(self, dialog: Dialog, asks: Sequence[Ask], *, until_s: float | None = None) -> Said:
+        """An answer to every one of `asks`; only to some when the loop's clock passes `until_s`."""
         answers: dict[str, Judged[Any] | Unscored] = {}
         calls: list[Call] = []
         left = list(asks)
         for i, step in enumerate(self._steps):
             if not left:
                 break
-            said = await step.answer(dialog, left)
+            deadline = asyncio.timeout_at(until_s)
+            try:
+                async with deadline:
+                    said = await step.answer(dialog, left)
+            except TimeoutError:
+                if not deadline.expired():
+                    raise
+                return Said(answers, calls)
             for earlier in self._steps[:i]:
                 await earlier.learn(dialog, left, said.answers)
             answers.update(said.answers)
@@ -59,6 +68,9 @@ class ByCode:
     negation stands before it) is not decided."""
 
     async def answer(self, dialog: Dialog, asks: Sequence[Ask]) -> Said:
+        return await aside(dialog, lambda: self._decided(dialog, asks))
+
+    def _decided(self, dialog: Dialog, asks: Sequence[Ask]) -> Said:
         decided = {ask.key: self._decide(dialog, ask) for ask in asks if isinstance(ask, Question) and ask.code}
         return Said({key: answer for key, answer in decided.items() if answer is not None})
 

@@ -9,6 +9,7 @@ from agenteval.domain.outcome import RuleResult
 from agenteval.domain.ports import Call, Clock
 from agenteval.domain.scenario import Case, RuleSpec
 from agenteval.engine.drain import drain
+from agenteval.engine.time_limit import CASE_LIMIT_S, TimeLimit
 from agenteval.rules.build import build
 from agenteval.services.judging import Judging
 from agenteval.services.runs import Evaluator
@@ -44,7 +45,7 @@ class Evaluations:
             async def attempt(numbered: tuple[int, RecordedDialog]) -> None:
                 n, recorded = numbered
                 case = Case(recorded.id, tuple(turn.sent_message for turn in recorded.dialog), (spec,))
-                evaluation = await evaluator.judge(case, recorded.dialog)
+                evaluation = await evaluator.judge(case, recorded.dialog, TimeLimit(self._clock, CASE_LIMIT_S))
                 judged[n] = JudgedDialog(recorded, evaluation.results[0], evaluation.calls)
 
             await drain(_numbered(dialogs), attempt, workers=self._judging.concurrency, stop=asyncio.Event())

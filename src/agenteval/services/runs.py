@@ -22,6 +22,7 @@ from agenteval.engine.drain import drain
 from agenteval.engine.evaluate import Evaluation, evaluate
 from agenteval.engine.plan import sample
 from agenteval.engine.progress import Progress
+from agenteval.engine.time_limit import CASE_LIMIT_S, TimeLimit
 from agenteval.judge.panel import Panel
 from agenteval.net.guard import Guard
 from agenteval.net.limits import Limits
@@ -40,7 +41,7 @@ T = TypeVar("T")
 class Plan:
     """What is wanted. `target_source` is the target as it was written, before secrets were filled in: it is kept, so
     that the run can be resumed. `sample`: so many cases, chosen by `seed`; None: all. `policy` is the campaign's, which
-    scenario and case override."""
+    scenario and case override. `case_limit_s` is for each case, its dialog and its judgement; None: no limit."""
 
     scenarios: Sequence[Scenario]
     target: Target
@@ -50,7 +51,7 @@ class Plan:
     repeats: int = 1
     sample: int | None = None
     seed: int = 0
-    dialog_limit_s: float | None = None
+    case_limit_s: float | None = CASE_LIMIT_S
 
 
 class Runs:
@@ -126,11 +127,18 @@ class Runs:
                     asyncio.Semaphore(target.max_concurrency),
                     limiter=Limits(self._clock, requests_per_minute=target.messages_per_minute),
                     sends=channels.sends,
-                    dialog_limit_s=run.config["dialog_limit_s"],  # type: ignore[arg-type]
                 )
                 panel = self._judging.panel(StoredMemo(self._store, sink, self._clock))
                 evaluator = Evaluator(panel)
-                setup = Setup(agent, evaluator.judge, sink, self._clock, self._judging.secret, progress)
+                setup = Setup(
+                    agent,
+                    evaluator.judge,
+                    sink,
+                    self._clock,
+                    self._judging.secret,
+                    progress,
+                    case_limit_s=run.config.get("case_limit_s"),  # type: ignore[arg-type]
+                )
                 await drain(
                     runs.work(self._store, run),
                     lambda work: attempt(work, setup),
@@ -165,7 +173,7 @@ class Runs:
             "repeats": plan.repeats,
             "sample": plan.sample,
             "seed": plan.seed,
-            "dialog_limit_s": plan.dialog_limit_s,
+            "case_limit_s": plan.case_limit_s,
             "models": self._judging.description,
             "roles": sorted({role for rule in rules.values() for role in rule.roles}),
             "rules": {name: rule.version for name, rule in sorted(rules.items())},
@@ -179,8 +187,9 @@ class Evaluator:
         self._panel = panel
         self._bound: dict[str, tuple[BoundRule, ...]] = {}
 
-    async def judge(self, case: Case, dialog: Dialog) -> Evaluation:
-        return await evaluate(case, dialog, self._rules(case), self._panel, EffectivePolicy.of(case.policy))
+    async def judge(self, case: Case, dialog: Dialog, time: TimeLimit) -> Evaluation:
+        policy = EffectivePolicy.of(case.policy)
+        return await evaluate(case, dialog, self._rules(case), self._panel, policy, time=time)
 
     def _rules(self, case: Case) -> tuple[BoundRule, ...]:
         key = repr((case.eval_rules, case.expectation))

@@ -58,6 +58,6 @@ class FakeConversation:
         raise RuntimeError("an agent that cannot even hang up")
 
 
-def agent(channel: Channel, *, slots: int = 8, sends: bool = True, dialog_limit_s: float | None = None) -> Agent:
+def agent(channel: Channel, *, slots: int = 8, sends: bool = True) -> Agent:
     target = Target("示例", "fake", timeout_s=30, retries=0)
-    return Agent(channel, target, asyncio.Semaphore(slots), sends=sends, dialog_limit_s=dialog_limit_s)
+    return Agent(channel, target, asyncio.Semaphore(slots), sends=sends)

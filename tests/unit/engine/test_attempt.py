@@ -7,6 +7,7 @@ import pytest
 
 from agenteval.domain.errors import TargetError, TargetTimeout
 from agenteval.domain.outcome import CaseOutcome
+from agenteval.domain.ports import AgentReply
 from agenteval.domain.questions import Answers
 from agenteval.domain.records import AttemptStarted, CaseRecord, TurnDone, TurnSending, Work
 from agenteval.domain.scenario import Case
@@ -16,6 +17,7 @@ from agenteval.engine.converse import converse
 from agenteval.engine.drain import drain
 from agenteval.engine.evaluate import Evaluation
 from agenteval.engine.progress import Progress, Stage
+from agenteval.engine.time_limit import TimeLimit
 from tests.fakes.clock import FakeClock
 from tests.fakes.records import POLITE, SUCCESS, UNSCORED, key, places, started
 from tests.fakes.sink import ListSink
@@ -24,8 +26,8 @@ from tests.unit.engine.agents import Behaviour, FakeChannel, agent
 CASE = Case("case-0", ("订一张桌子", "四位", "谢谢"))
 
 
-def judging(outcome: CaseOutcome = SUCCESS) -> Callable[[Case, Dialog], Awaitable[Evaluation]]:
-    async def judge(case: Case, dialog: Dialog) -> Evaluation:
+def judging(outcome: CaseOutcome = SUCCESS) -> Callable[[Case, Dialog, TimeLimit], Awaitable[Evaluation]]:
+    async def judge(case: Case, dialog: Dialog, time: TimeLimit) -> Evaluation:
         return Evaluation({}, Answers(), (), (POLITE,), outcome)
 
     return judge
@@ -35,10 +37,10 @@ def setup(channel: FakeChannel, sink: ListSink, *, slots: int = 8, sends: bool =
     return Setup(agent(channel, slots=slots, sends=sends), judging(), sink, FakeClock(), b"s" * 32, Progress(total=9))
 
 
-async def talk(behave: Behaviour, *, dialog_limit_s: float | None = None) -> Dialog:
+async def talk(behave: Behaviour) -> Dialog:
+    clock = FakeClock()
     channel = FakeChannel(behave)
-    talking_to = agent(channel, dialog_limit_s=dialog_limit_s)
-    return await converse(talking_to, CASE, started(key()), ListSink(), FakeClock())
+    return await converse(agent(channel), CASE, started(key()), ListSink(), clock, time=TimeLimit(clock, None))
 
 
 async def test_every_message_is_marked_before_it_is_sent_and_its_reply_kept_after() -> None:
@@ -87,18 +89,65 @@ async def test_the_dialog_ends_at_the_first_failure(error: TargetError, status: 
     assert dialog[1].error
 
 
-async def test_a_dialog_has_a_time_limit_of_its_own() -> None:
-    channel, clock = FakeChannel(), FakeClock()
+async def test_when_a_case_has_no_time_left_its_message_is_not_sent() -> None:
+    clock = FakeClock()
 
     def slow(heard: list[str]) -> str:
         clock.passed_s += 4
-        if len(heard) == 2:
-            channel.gate.clear()
+        return "好的"
+
+    channel = FakeChannel(slow)
+    dialog = await converse(agent(channel), CASE, started(key()), ListSink(), clock, time=TimeLimit(clock, 8))
+    assert [turn.status for turn in dialog] == [TurnStatus.OK, TurnStatus.OK, TurnStatus.NOT_DELIVERED]
+    assert dialog[2].error == "the case's time limit of 8 s was used up"
+    assert list(channel.heard.values()) == [list(CASE.messages[:2])]
+
+
+async def test_a_reply_is_cut_off_when_the_agent_took_longer_than_its_case_may() -> None:
+    clock = FakeClock()
+    channel = FakeChannel()
+
+    def slow(heard: list[str]) -> str:
+        clock.passed_s += 7.99
+        channel.gate.clear()
         return "好的"
 
     channel.behave = slow
-    dialog = await converse(agent(channel, dialog_limit_s=8), CASE, started(key()), ListSink(), clock)
-    assert [turn.status for turn in dialog] == [TurnStatus.OK, TurnStatus.OK, TurnStatus.TIMEOUT]
+    dialog = await converse(agent(channel), CASE, started(key()), ListSink(), clock, time=TimeLimit(clock, 8))
+    assert [turn.status for turn in dialog] == [TurnStatus.OK, TurnStatus.TIMEOUT]
+
+
+async def test_latencies_that_were_recorded_use_up_no_time() -> None:
+    class Recorded(FakeChannel):
+        async def send(self, message: str) -> AgentReply:
+            return AgentReply("好的", recorded=True, latency_ms=9_000)
+
+        def open(self, conversation_id: str, case_id: str = "") -> "Recorded":  # type: ignore[override]
+            return self
+
+    clock = FakeClock()
+    talking_to = agent(Recorded(), sends=False)
+    dialog = await converse(talking_to, CASE, started(key()), ListSink(), clock, time=TimeLimit(clock, 8))
+    assert [turn.status for turn in dialog] == [TurnStatus.OK] * 3
+
+
+async def test_the_judge_has_what_time_the_dialog_left() -> None:
+    clock, left = FakeClock(), list[float | None]()
+
+    def slow(heard: list[str]) -> str:
+        clock.passed_s += 2
+        return "好的"
+
+    async def judge(case: Case, dialog: Dialog, time: TimeLimit) -> Evaluation:
+        left.append(time.left_s)
+        return Evaluation({}, Answers(), (), (), SUCCESS)
+
+    for limit_s in (8, 4, None):
+        setup = Setup(
+            agent(FakeChannel(slow)), judge, ListSink(), clock, b"s" * 32, Progress(total=1), case_limit_s=limit_s
+        )
+        await attempt(Work(key(), CASE), setup)
+    assert left == [2, 0, None]
 
 
 async def test_conversations_are_closed_and_closing_cannot_spoil_the_case() -> None:
@@ -132,7 +181,7 @@ async def test_the_agent_is_free_for_others_while_a_dialog_is_judged() -> None:
     channel, sink = FakeChannel(), ListSink()
     judged = asyncio.Event()
 
-    async def judge(case: Case, dialog: Dialog) -> Evaluation:
+    async def judge(case: Case, dialog: Dialog, time: TimeLimit) -> Evaluation:
         if case.id == "case-0":
             await judged.wait()
         else:

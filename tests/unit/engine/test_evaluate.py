@@ -1,19 +1,26 @@
 """Where rules meet the panel."""
 
-from collections.abc import Awaitable, Iterable
+import asyncio
+import threading
+from collections.abc import Awaitable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
+import pytest
+
 from agenteval.domain.forms import Form
 from agenteval.domain.outcome import OutcomeCause, ResultStatus, RuleResult, SuccessLevel
-from agenteval.domain.questions import Answers, Ask, Cause, Judged, Question
+from agenteval.domain.questions import Answers, Ask, Cause, Judged, Question, Unscored
 from agenteval.domain.scenario import Case, EffectivePolicy, Layer, RuleSpec
 from agenteval.domain.transcript import Dialog, Turn, TurnStatus
 from agenteval.engine.evaluate import MAX_ROUNDS, Evaluation, evaluate
-from agenteval.judge.panel import Panel
+from agenteval.engine.time_limit import TimeLimit
+from agenteval.judge.aside import LONG
+from agenteval.judge.panel import ByCode, Panel, Said, Step
 from agenteval.rules import EvalRule
 from agenteval.rules.build import BoundRule
+from tests.fakes.clock import FakeClock
 from tests.fakes.scripted_panel import ScriptedStep
 
 
@@ -74,9 +81,9 @@ def bound(rule: EvalRule, label: str = "r", *, layer: Layer | None = None, hard:
     return BoundRule(rule, RuleSpec("chain"), label, layer, hard)
 
 
-async def judged(*rules: BoundRule, dialog: Dialog = DIALOG, step: ScriptedStep | None = None) -> Evaluation:
+async def judged(*rules: BoundRule, dialog: Dialog = DIALOG, step: Step | None = None) -> Evaluation:
     step = step or ScriptedStep(lambda _: {"word": "yes"})
-    return await evaluate(CASE, dialog, rules, Panel(step), EffectivePolicy.of())
+    return await evaluate(CASE, dialog, rules, Panel(step), EffectivePolicy.of(), time=TimeLimit(FakeClock(), None))
 
 
 async def test_it_asks_until_nothing_new_comes() -> None:
@@ -133,3 +140,68 @@ async def test_what_an_agent_said_before_it_failed_is_judged() -> None:
     evaluation = await judged(bound(Chain()), dialog=dialog)
     assert evaluation.results[0].score == 1
     assert evaluation.outcome.success_level is SuccessLevel.FAILURE
+
+
+class Stuck(ScriptedStep):
+    """Answers nothing, ever."""
+
+    async def answer(self, dialog: Dialog, asks: Sequence[Ask]) -> Said:
+        await asyncio.Event().wait()
+        return Said()
+
+
+async def test_when_the_time_is_up_what_is_open_is_not_scored_and_what_is_known_stays() -> None:
+    known = ScriptedStep(lambda ask: {"word": "yes"} if isinstance(ask, Question) and ask.item == "step:0" else None)
+    stuck = Stuck(lambda _: None)
+    time = TimeLimit(FakeClock(), 0.02)
+    evaluation = await evaluate(
+        CASE, DIALOG, [bound(Chain(length=2))], Panel(known, stuck), EffectivePolicy.of(), time=time
+    )
+    first, second = (evaluation.answers[ask] for ask in evaluation.asks.values())
+    assert isinstance(first, Judged)
+    assert second == Unscored(Cause.MODEL_ERROR, "the case's time limit of 0.02 s was used up")
+
+
+async def test_a_rule_that_never_concludes_fails_when_the_time_is_up() -> None:
+    class Never(Later):
+        async def _late(self, answers: Answers) -> RuleResult:
+            await asyncio.Event().wait()
+            raise AssertionError
+
+    time = TimeLimit(FakeClock(), 0.02)
+    evaluation = await evaluate(
+        CASE, DIALOG, [bound(Never())], Panel(ScriptedStep(lambda _: {"word": "y"})), EffectivePolicy.of(), time=time
+    )
+    assert evaluation.results[0].cause is Cause.RULE_ERROR
+
+
+@pytest.mark.parametrize("place", ["ask", "code", "evaluate"])
+@pytest.mark.parametrize("characters", [LONG // 2, LONG + 1])
+async def test_code_works_on_a_long_dialog_while_the_loop_is_free_for_others(place: str, characters: int) -> None:
+    """A rule waits until the loop has run, which it can only beside it."""
+    loop_ran = threading.Event()
+
+    def wait(where: str) -> None:
+        if where == place:
+            waited.append(loop_ran.wait(timeout=5 if characters > LONG else 0))
+
+    class Slow(Chain):
+        def ask(self, case: Case, dialog: Dialog, known: Answers) -> Iterable[Ask]:
+            wait("ask")
+            return [Question("code", Word, "q", code=self.code)]
+
+        def code(self, dialog: Dialog) -> Word:
+            wait("code")
+            return Word("yes")
+
+        def evaluate(self, case: Case, dialog: Dialog, answers: Answers) -> RuleResult:
+            wait("evaluate")
+            return self.scored(1, passed=True, reason="done")
+
+    waited: list[bool] = []
+    dialog = Dialog((Turn(0, "你好", {"text": "字" * characters}),))
+    judging = asyncio.create_task(judged(bound(Slow()), dialog=dialog, step=ByCode()))
+    await asyncio.sleep(0)
+    loop_ran.set()
+    await judging
+    assert waited[0] is (characters > LONG)
