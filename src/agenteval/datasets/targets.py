@@ -7,7 +7,8 @@
       headers: {Authorization: "Bearer ${TOKEN}"}
 
 `${NAME}` in a text of `params` is the environment variable NAME, which is a secret from then on; `$${NAME}` is the text
-`${NAME}`. A run keeps its target as it was written, so a secret that is written out is refused.
+`${NAME}`. A run keeps its target as it was written, so a secret that is written out is refused; so is every header but
+plain ones such as Accept.
 """
 
 import re
@@ -32,7 +33,13 @@ Variable = Callable[[str], str | None]
 """An environment variable, None when it is not set."""
 
 _SHORT = {"http": "url", "https": "url", "python": "callable", "command": "command", "replay": "dialogs"}
-_SECRET = re.compile(r"api[-_]?key|token|secret|password|authorization|cookie", re.IGNORECASE)
+_SECRET = re.compile(
+    r"(api|access|private)[-_]?key|token|secret|passw|credential|authorization|(?<![a-z])auth(?![a-z])|cookie",
+    re.IGNORECASE,
+)
+_HARMLESS_HEADER = re.compile(
+    r"accept.*|cache-control|content-.*|origin|referer|user-agent|x-request-.*", re.IGNORECASE
+)
 _SECRET_IN_URL = re.compile(rf"[?&][^=&]*({_SECRET.pattern})[^=&]*=[^&${{]", re.IGNORECASE)
 _VARIABLE = re.compile(r"(?P<literal>\$)?\$\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)\}")
 
@@ -153,13 +160,19 @@ _AS_VARIABLE = "put it into an environment variable, and write ${ITS_NAME} here"
 
 
 def _secrets(value: Any, pointer: str, *, named: bool = False) -> Iterator[str]:
-    """Where secrets are written out: texts without a placeholder under a name that says so, and in a URL's query."""
+    """Where secrets are written out: texts without a placeholder in headers, but for the harmless ones, and under a
+    name that says so; and in a URL's query."""
     if isinstance(value, str):
         if (named and value and "{" not in value) or _SECRET_IN_URL.search(value):
             yield pointer
     elif isinstance(value, Mapping):
+        of_headers = pointer.endswith("/headers")
         for key, member in value.items():
-            yield from _secrets(member, below(pointer, key), named=bool(_SECRET.search(str(key))))
+            secret = not _HARMLESS_HEADER.fullmatch(str(key)) if of_headers else bool(_SECRET.search(str(key)))
+            yield from _secrets(member, below(pointer, key), named=secret)
+    elif isinstance(value, list):
+        for i, member in enumerate(value):
+            yield from _secrets(member, below(pointer, i), named=named)
 
 
 @dataclass

@@ -82,7 +82,14 @@ def test_variables_are_filled_in_anywhere_and_two_dollars_are_the_text_itself() 
         ("{url: http://x/, headers: {Authorization: Bearer abc}}", "/params/headers/Authorization"),
         ("{url: http://x/, headers: {X-API-Key: abc}}", "/params/headers/X-API-Key"),
         ("{url: http://x/, request: {text: '{message}', session_token: abc}}", "/params/request/session_token"),
+        ("{url: http://x/, headers: {X-Auth: abc}}", "/params/headers/X-Auth"),
+        ("{url: http://x/, headers: {X-Tenant: abc}}", "/params/headers/X-Tenant"),
+        ("{url: http://x/, request: {auth: abc}}", "/params/request/auth"),
+        ("{url: http://x/, request: {accessKey: abc}}", "/params/request/accessKey"),
+        ("{url: http://x/, request: [{token: abc}]}", "/params/request/0/token"),
+        ("{url: http://x/, request: {passwords: ['{message}', abc]}}", "/params/request/passwords/1"),
         ("{url: 'http://x/?api_key=abc'}", "/params/url"),
+        ("{url: http://x/, request: ['http://y/?auth=abc']}", "/params/request/0"),
     ],
 )
 def test_a_secret_that_is_written_out_is_refused_and_not_repeated(params: str, pointer: str) -> None:
@@ -97,10 +104,15 @@ def test_a_python_file_is_told_its_short_form() -> None:
         load("agent.py")
 
 
-def test_a_placeholder_under_a_secrets_name_is_no_secret() -> None:
-    loads(
-        "channel: http\nparams: {url: 'http://x/?token=${TOKEN}', request: {token: '{turn_index}', m: '{message}'}}"
+def test_what_is_no_secret_may_be_written_out() -> None:
+    headers = (
+        "{Accept: a/b, accept-language: zh, Content-Type: a/b, User-Agent: a, X-Request-Source: a, X-A: '${TOKEN}'}"
     )
+    loads(f"channel: http\nparams: {{url: http://x/, headers: {headers}, request: {{author: a, m: '{{message}}'}}}}")
+
+
+def test_a_placeholder_under_a_secrets_name_is_no_secret() -> None:
+    loads("channel: http\nparams: {url: 'http://x/?token=${TOKEN}', request: {token: '{turn_index}', m: '{message}'}}")
 
 
 @pytest.mark.parametrize("given", ["https://agent.example", "file"])
