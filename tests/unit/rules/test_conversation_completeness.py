@@ -100,6 +100,16 @@ def bounds(result: RuleResult) -> object:
     return result.bounds
 
 
+async def test_what_is_noteworthy_is_told_of_the_list_and_of_each_verdict() -> None:
+    listed = Judged(load(Listed, {"intents": [TICKET]}), "model:m", turns_seen=((0, 0), (1, 1)), dropped=("x",))
+    booked = Judged(load(Judgement, BOOKED), "model:m", votes=(("met", 2), ("unmet", 1)), repaired=True)
+    result = await result_of(SEED, answers(intents=listed, 订高铁票=booked), samples=3)
+    assert (result.detail["turns_seen"], result.detail["dropped"]) == ([[0, 0], [1, 1]], ["x"])
+    (item,) = result.detail["intents"]
+    assert (item["votes"], item["repaired"], "turns_seen" in item) == ({"met": 2, "unmet": 1}, True, False)
+    assert output(result)["turns_seen"] == [[0, 0], [1, 1]]
+
+
 # ---- the score -------------------------------------------------------------------------------------------------------
 
 

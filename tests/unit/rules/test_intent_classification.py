@@ -10,7 +10,18 @@ from hypothesis import strategies as st
 
 from agenteval.domain.errors import InputError
 from agenteval.domain.outcome import ResultStatus, RuleResult
-from agenteval.domain.questions import DIALOG, Answers, Ask, Cause, Question, Ranked, Ranking, Unscored, until_turn
+from agenteval.domain.questions import (
+    DIALOG,
+    Answers,
+    Ask,
+    Cause,
+    Judged,
+    Question,
+    Ranked,
+    Ranking,
+    Unscored,
+    until_turn,
+)
 from agenteval.domain.scenario import Layer, RuleSpec
 from agenteval.domain.transcript import Dialog, ToolCall, TurnStatus
 from agenteval.judge.compile import FRAME, Task, instructions
@@ -220,6 +231,19 @@ async def test_a_contradiction_in_the_answer_is_no_verdict(contradiction: object
     result = await judged(contradiction)
     assert result.status is ResultStatus.FAILED_TO_SCORE
     assert "意图未能判定" in result.reason
+
+
+async def test_what_is_noteworthy_of_the_answer_is_told() -> None:
+    votes, windows = (("repair.book/yes", 2), ("inquiry/yes", 1)), ((0, 0), (1, 1))
+
+    def script(ask: Ask) -> Any:
+        assert isinstance(ask, Question)
+        return Judged(_read(ask.form, answer(BOOK)), "model:m", turns_seen=windows, votes=votes, repaired=True)
+
+    params = {"expected_intent": "repair.book", "intent_taxonomy": TAXONOMY}
+    result, _ = await concluded("intent_classification", params, BOOKING, script)
+    assert result.detail["votes"] == {"repair.book/yes": 2, "inquiry/yes": 1}
+    assert (result.detail["turns_seen"], result.detail["repaired"]) == ([[0, 0], [1, 1]], True)
 
 
 async def test_names_are_read_in_any_case_and_width() -> None:

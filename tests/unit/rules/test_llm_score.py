@@ -4,13 +4,15 @@ from typing import Any
 import pytest
 
 from agenteval.domain.errors import InputError
+from agenteval.domain.forms import load
 from agenteval.domain.outcome import ResultStatus, RuleResult
-from agenteval.domain.questions import DIALOG, LAST_TURN, Answers, Ask, Cause, Question, Unscored
+from agenteval.domain.questions import DIALOG, LAST_TURN, Answers, Ask, Cause, Judged, Question, Unscored
 from agenteval.domain.scenario import RuleSpec
 from agenteval.domain.transcript import Dialog, TurnStatus
 from agenteval.judge.panel import Panel
 from agenteval.rules import EvalRule
 from agenteval.rules.build import build
+from agenteval.rules.builtin.llm_score import Grade
 from tests.fakes.dialogs import CASE, dialog, said
 from tests.fakes.scripted_panel import Answer, ScriptedStep, Tries
 
@@ -50,6 +52,13 @@ async def test_the_result_carries_reason_quote_and_points() -> None:
     assert result.reason == "8/10 (>= 7)：语气礼貌"
     assert [(span.turn, span.text) for span in result.evidence] == [(1, "祝您入住愉快")]
     assert result.detail == {"points": 8, "min_score": 7.0}
+
+
+async def test_what_is_noteworthy_of_the_answer_is_told() -> None:
+    grade = load(Grade, GOOD)
+    result = await judge(Judged(grade, "model:m", turns_seen=((0, 1),), votes=(("8", 2), ("3", 1)), repaired=True))
+    assert result.detail["votes"] == {"8": 2, "3": 1}
+    assert (result.detail["turns_seen"], result.detail["repaired"]) == ([[0, 1]], True)
 
 
 @pytest.mark.parametrize(

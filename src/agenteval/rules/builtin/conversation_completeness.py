@@ -99,7 +99,7 @@ class ConversationCompleteness(EvalRule):
 
     def _concluded(self, inquiry: Inquiry) -> RuleResult:
         language, items, dropped = inquiry.dialog.language, inquiry.items, inquiry.dropped
-        detail = _detail(items, dropped)
+        detail = {**inquiry.noted, **_detail(items, dropped)}
         evidence = [span for item in items for span in item.spans]
         bounds = score(items, self.partial_credit)
         failure = inquiry.failure

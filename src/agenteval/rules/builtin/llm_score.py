@@ -9,7 +9,7 @@ from agenteval.domain.exact import at_least, reaches
 from agenteval.domain.forms import AgentQuote, Form
 from agenteval.domain.outcome import ZERO, RuleResult
 from agenteval.domain.ports import Role
-from agenteval.domain.questions import DIALOG, LAST_TURN, Answers, Ask, Question, Unscored
+from agenteval.domain.questions import DIALOG, LAST_TURN, Answers, Ask, Question, Unscored, provenance
 from agenteval.domain.scenario import Case
 from agenteval.domain.text import is_blank
 from agenteval.domain.transcript import Dialog
@@ -82,9 +82,7 @@ class LlmScore(EvalRule):
         judged = answers[self._question]
         if isinstance(judged, Unscored):
             reason = say(dialog.language, "未评分：", "Not scored: ") + unscored_text(dialog.language, judged)
-            return self.failed_to_score(
-                judged.cause, reason, passed=reaches(ZERO, Fraction(MAX_SCORE), self.min_score)
-            )
+            return self.failed_to_score(judged.cause, reason, passed=reaches(ZERO, Fraction(MAX_SCORE), self.min_score))
         grade = judged.value
         passed = at_least(Fraction(grade.score), self.min_score)
         figures = f"{grade.score}/{MAX_SCORE} ({'>=' if passed else '<'} {float(self.min_score):g})"
@@ -93,5 +91,5 @@ class LlmScore(EvalRule):
             passed=passed,
             reason=f"{figures}{say(dialog.language, '：', ': ')}{grade.reason}",
             evidence=() if grade.quote.span is None else (grade.quote.span,),
-            detail={"points": grade.score, "min_score": float(self.min_score)},
+            detail={"points": grade.score, "min_score": float(self.min_score), **provenance(judged)},
         )

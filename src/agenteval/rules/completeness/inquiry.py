@@ -6,8 +6,9 @@ from fractions import Fraction
 from typing import Any
 
 from agenteval.domain.evidence import Span
+from agenteval.domain.json_value import Json
 from agenteval.domain.outcome import ONE
-from agenteval.domain.questions import USER_TURNS, Answers, Cause, Judged, Question, Unscored
+from agenteval.domain.questions import USER_TURNS, Answers, Cause, Judged, Question, Unscored, provenance
 from agenteval.domain.transcript import Dialog
 from agenteval.rules.completeness.forms import Found, JudgedIntent, Judgement, Listed, Wanted
 from agenteval.rules.completeness.items import Item, corrected, distinct, name_of
@@ -20,7 +21,8 @@ _LONGEST_NAME = 200  # characters of an intent's text within a question
 @dataclass
 class Inquiry:
     """`asks`: every question so far, in order. `items`: the intents with a verdict or without one for good. `dropped`
-    tells of intents that could not be verified. `failure`: why there is no list."""
+    tells of intents that could not be verified. `noted`: what else is noteworthy of the list. `failure`: why there is
+    none."""
 
     dialog: Dialog
     answers: Answers
@@ -29,6 +31,7 @@ class Inquiry:
     asks: list[Question[Any]] = field(default_factory=list)
     items: list[Item] = field(default_factory=list)
     dropped: list[str] = field(default_factory=list)
+    noted: dict[str, Json] = field(default_factory=dict)
     failure: Unscored | None = None
 
     def judge_given(self, text: str, weight: Fraction) -> None:
@@ -59,6 +62,7 @@ class Inquiry:
         if not isinstance(answer, Judged):
             return ()
         self.dropped.extend(answer.dropped)
+        self.noted |= provenance(answer)
         in_one = question.form is Found and answer.turns_seen is None
         intents = distinct(answer.value.intents)
         names = {name_of(intent) for intent in known}
@@ -68,22 +72,20 @@ class Inquiry:
             if not in_one:
                 self._judge_alone(intent.text, intent.quote.span)
             elif isinstance(intent, JudgedIntent):
-                self._add(intent.text, intent.quote.span, intent.judgement)
+                verdict = corrected(intent.judgement, self.dialog)
+                self.items.append(Item(intent.text, intent.quote.span, verdict))
             else:
-                self._add(intent.text, intent.quote.span, Unscored(Cause.EVIDENCE, "the verdict could not be verified"))
+                unverified = Unscored(Cause.EVIDENCE, "the verdict could not be verified")
+                self.items.append(Item(intent.text, intent.quote.span, unverified))
         return intents
 
     def _judge_alone(self, text: str, quote: Span | None, weight: Fraction = ONE) -> None:
         match self._ask(self._closed(text, quote)):
-            case Judged(value=Judgement() as judgement):
-                self._add(text, quote, judgement, weight)
+            case Judged(value=Judgement() as judgement) as answer:
+                verdict = corrected(judgement, self.dialog)
+                self.items.append(Item(text, quote, verdict, weight, provenance(answer)))
             case Unscored() as unscored:
-                self._add(text, quote, unscored, weight)
-
-    def _add(self, text: str, quote: Span | None, verdict: Judgement | Unscored, weight: Fraction = ONE) -> None:
-        if isinstance(verdict, Judgement):
-            verdict = corrected(verdict, self.dialog)
-        self.items.append(Item(text, quote, verdict, weight))
+                self.items.append(Item(text, quote, unscored, weight))
 
     @property
     def _listing_with_verdicts(self) -> Question[Found]:

@@ -1,11 +1,12 @@
 """The user's intents as they are counted."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, NamedTuple
 
 from agenteval.domain.evidence import Span
+from agenteval.domain.json_value import Json
 from agenteval.domain.outcome import ONE, ZERO
 from agenteval.domain.questions import Unscored
 from agenteval.domain.text import fold
@@ -15,12 +16,14 @@ from agenteval.rules.completeness.forms import JudgedIntent, Judgement, ReasonCo
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """An intent and what became of it. `quote`: the user's words; None when the scenario's author gave the intent."""
+    """An intent and what became of it. `quote`: the user's words; None when the scenario's author gave the intent.
+    `noted`: what is noteworthy of the answer that judged it."""
 
     text: str
     quote: Span | None
     judgement: Judgement | Unscored
     weight: Fraction = ONE
+    noted: Mapping[str, Json] = field(default_factory=dict)
 
     @property
     def verdict(self) -> Verdict | None:
@@ -62,6 +65,7 @@ class Item:
             "reason": known.reason if known else None,
             "evidence": [{"turn_index": s.turn, "speaker": s.speaker, "quote": s.text} for s in self.evidence],
             "cause": self.judgement.cause if isinstance(self.judgement, Unscored) else None,
+            **self.noted,
         }
 
 

@@ -6,16 +6,18 @@ from agenteval.domain.outcome import ResultStatus, RuleResult
 
 
 def output(result: RuleResult) -> dict[str, Any]:
-    """`score` in 0..1 to 4 digits. A dialog without an active intent scores 1.0 with `applicable` false, and belongs in
-    no mean; what could not be judged scores null and has `bounds` and a `cause`."""
+    """All of the result's `detail` beside its verdict. `score` in 0..1 to 4 digits. A dialog without an active intent
+    scores 1.0 with `applicable` false, and belongs in no mean; what could not be judged scores null and has `bounds` and
+    a `cause`."""
     unmeasured = result.status in {ResultStatus.FAILED_TO_SCORE, ResultStatus.SKIPPED}
     score = 1.0 if not result.applicable else None if result.score is None else float(round(result.score, 4))
     return {
         "score": score,
         "reason": result.reason,
-        "unmet_intents": result.detail.get("unmet_intents", []),
-        "intents": result.detail.get("intents", []),
-        "dropped": result.detail.get("dropped", []),
+        "unmet_intents": [],
+        "intents": [],
+        "dropped": [],
+        **result.detail,
         "applicable": result.applicable,
         "passed": result.passed,
         "bounds": [float(round(bound, 4)) for bound in result.bounds] if unmeasured else None,

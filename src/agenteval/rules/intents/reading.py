@@ -1,14 +1,15 @@
 """What the agent acted on, whoever says so, and how that compares with what was expected."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
 from typing import Any, NamedTuple
 
 from agenteval.domain.evidence import Span
+from agenteval.domain.json_value import Json
 from agenteval.domain.outcome import ONE, ZERO
-from agenteval.domain.questions import Answers, Cause, Judged, Ranking, Unscored, View
+from agenteval.domain.questions import Answers, Cause, Judged, Ranking, Unscored, View, provenance
 from agenteval.domain.transcript import Dialog
 from agenteval.rules.intents.forms import CONTRADICTION, ActedOn, AgentIntents, YesNo
 from agenteval.rules.intents.taxonomy import siblings
@@ -36,7 +37,7 @@ class Acted(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Reading:
     """`acted`: the latest first; empty with `question` set: all the agent did was to ask a fitting question.
-    `dropped` tells of intents that were listed without evidence."""
+    `dropped` tells of intents that were listed without evidence, `noted` what else is noteworthy of the answer."""
 
     acted: tuple[Acted, ...] = ()
     second: str = ""
@@ -44,6 +45,7 @@ class Reading:
     reason: str = ""
     decided_by: str = "code"
     dropped: tuple[str, ...] = ()
+    noted: Mapping[str, Json] = field(default_factory=dict)
 
     @property
     def names(self) -> list[str]:
@@ -71,6 +73,7 @@ class Reading:
             "judge_reason": self.reason,
             "decided_by": self.decided_by,
             "dropped": list(self.dropped),
+            **self.noted,
         }
 
 
@@ -89,6 +92,7 @@ def judged_reading(judged: Judged[AgentIntents]) -> Reading | Unscored:
         reason=found.reason,
         decided_by=judged.by,
         dropped=judged.dropped,
+        noted=provenance(judged),
     )
 
 
