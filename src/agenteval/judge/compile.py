@@ -127,6 +127,12 @@ def answer_schema(tasks: tuple[tuple[str, type[Form]], ...]) -> Mapping[str, Any
     }
 
 
+def frame_tokens(tasks: Sequence[Task]) -> int:
+    """Estimated tokens of a request for `tasks` beside its transcript."""
+    form = canonical(answer_schema(tuple((task.id, task.form) for task in tasks))).decode()
+    return estimated_tokens(FRAME + instructions(tasks) + form)
+
+
 def estimated_tokens(text: str) -> int:
     """On the safe side: about a token for a Chinese character, and for three letters."""
     return len(text.encode()) // 3 + 1

@@ -10,7 +10,7 @@ from agenteval.domain.json_value import as_text
 from agenteval.domain.ports import Call, ChatModel, ChatReply, ChatRequest, Role
 from agenteval.domain.questions import Ask, Cause, Judged, Question, Unscored, View
 from agenteval.domain.transcript import Dialog
-from agenteval.judge.compile import Seal, Task, compile_request, estimated_tokens, instructions
+from agenteval.judge.compile import Seal, Task, compile_request, frame_tokens
 from agenteval.judge.group import Batch, group, turn_tokens, windows
 from agenteval.judge.panel import Answered, Said
 from agenteval.judge.parse import parse
@@ -18,7 +18,7 @@ from agenteval.judge.verify import Flaw, Seen, Verified, verify, with_item
 from agenteval.judge.vote import vote
 
 ANSWER_TOKENS = 4096
-"""Kept free in the model's context for the answer."""
+"""Kept free in the model's context for the answer, but never more than a quarter of it."""
 
 SHRINKS = 3
 """How often the window is halved when a provider says that an estimated request is too long after all."""
@@ -64,10 +64,11 @@ class ModelJudge:
 
     async def _sample(self, dialog: Dialog, batch: Batch, sample: int, calls: list[Call]) -> dict[str, Verdict]:
         """One vote on the batch, over as many windows as the dialog needs."""
-        asked = estimated_tokens(instructions([Task("q", q.form, q.text, q.guide) for q in batch.questions]))
+        context = self._model.context_tokens
+        asked = frame_tokens([Task(f"q{i}", q.form, q.text, q.guide) for i, q in enumerate(batch.questions)])
         turns = batch.view.turns(dialog)
         sizes = turn_tokens(turns, batch.view)
-        budget = self._model.context_tokens - ANSWER_TOKENS - asked
+        budget = context - min(ANSWER_TOKENS, context // 4) - asked
         for _ in range(SHRINKS):
             views = windows(turns, sizes, batch.view, budget)
             if views is None:
@@ -83,7 +84,8 @@ class ModelJudge:
                 return parts[0]
             seen = [(shown[0].index, shown[-1].index) for view in views if (shown := view.turns(dialog))]
             return {q.key: _merge(q, [part[q.key] for part in parts], seen) for q in batch.questions}
-        too_long = Unscored(Cause.TOO_LONG, "a single turn does not fit into the model's context")
+        detail = f"a single turn does not fit into the model's context (AGENTEVAL_JUDGE_CONTEXT_TOKENS is {context})"
+        too_long = Unscored(Cause.TOO_LONG, detail)
         return {question.key: too_long for question in batch.questions}
 
 

@@ -8,8 +8,10 @@ from typing import Any, ClassVar, Self
 import pytest
 
 from agenteval.domain.forms import AgentQuote, Form, UserQuote
+from agenteval.domain.json_value import canonical
 from agenteval.domain.questions import LAST_TURN, USER_TURNS, Cause, Judged, Question, Unscored
 from agenteval.domain.transcript import Dialog, ToolCall, Turn
+from agenteval.judge.compile import estimated_tokens
 from tests.fakes.scripted_judge import Again, scripted_judge, system_prompt, tasks, transcript
 from tests.fakes.scripted_model import Answer, Status, Truncated
 
@@ -322,8 +324,25 @@ class TestWindows:
     async def test_a_turn_beyond_the_context_is_too_long_and_nothing_is_sent(self) -> None:
         async with scripted_judge({"ticket": UNMET}, context_tokens=5_000) as judge:
             dialog = Dialog((Turn(0, "问" * 9_000, "答"),))
-            assert cause(await judge.judge.answer(dialog, [TICKET]), TICKET) is Cause.TOO_LONG
+            answer = (await judge.judge.answer(dialog, [TICKET])).answers[TICKET.key]
+        assert isinstance(answer, Unscored)
+        assert answer.cause is Cause.TOO_LONG
+        assert "AGENTEVAL_JUDGE_CONTEXT_TOKENS is 5000" in answer.detail
         assert judge.requests == []
+
+    async def test_a_small_model_judges_short_dialogs(self) -> None:
+        async with scripted_judge({"ticket": UNMET}, context_tokens=2_048) as judge:
+            assert value(await judge.judge.answer(DIALOG, [TICKET]), TICKET).verdict is Verdict.UNMET
+
+    @pytest.mark.parametrize("context_tokens", [2_048, 4_096, 8_192])
+    async def test_a_quarter_of_a_small_context_is_kept_for_the_answer(self, context_tokens: int) -> None:
+        question = Question("list", Items, "all wishes")
+        async with scripted_judge(lambda _request: {"q1": {"items": []}}, context_tokens=context_tokens) as judge:
+            assert value(await judge.judge.answer(self.LONG, [question]), question).items == ()
+        for request in judge.requests:
+            texts = [str(message["content"]) for message in request["messages"]]
+            schema = canonical(request["response_format"]).decode()
+            assert sum(map(estimated_tokens, [*texts, schema])) <= context_tokens * 3 // 4 + 100  # the envelope's
 
     async def test_a_provider_that_finds_it_too_long_gets_smaller_windows(self) -> None:
         question = Question("list", Items, "all wishes")
