@@ -1,7 +1,7 @@
 """Slots, steps and intents, one by one, as a rule's `detail` tells of them; a `detail` of another shape has none."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Literal, NamedTuple
 
@@ -26,7 +26,8 @@ class Said(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One slot, step or intent. `good` None: not judged. `counts`: whether it is in the rate. `turn` counts from 0."""
+    """One slot, step or intent. `good` None: not judged. `counts`: whether it is in the rate. `turn` counts from 0.
+    `judging` tells how the answer came about that it rests on."""
 
     kind: Kind
     name: str
@@ -39,6 +40,7 @@ class Item:
     cause: str = ""
     reason: str = ""
     flags: tuple[str, ...] = ()
+    judging: Mapping[str, Any] = field(default_factory=dict)
     evidence: tuple[Said, ...] = ()
 
     def status_text(self, labels: Labels) -> str:
@@ -46,6 +48,7 @@ class Item:
         status = labels.get(f"item.{self.status}", self.status)
         notes = [labels(f"flag.{flag}") for flag in self.flags if flag != self.status]
         notes += [labels.get(f"cause.{self.cause}", self.cause)] if self.cause else []
+        notes += noted(self.judging, labels)
         return labels("aside", what=status, note=labels.listed(notes)) if notes else status
 
     @property
@@ -66,6 +69,7 @@ _REASON_CODES = ("pending", "blocked", "refused", "failed", "ignored")
 _VERDICTS = {"met": True, "partly_met": False, "unmet": False}
 _ACTED_ON = "acted_on"
 _TOLD = {"slots", "steps", "intents", "unmet_intents", "acted_on", "filled", "slots_filled", "steps_filled", "missing"}
+_TOLD |= {"turns_seen", "repaired"}
 
 
 def items(detail: Mapping[str, Any]) -> list[Item]:
@@ -104,6 +108,7 @@ def _item(kind: Kind, name: str, item: Mapping[str, Any], good: Any) -> Item:
         cause=as_text(item.get("cause")),
         reason=as_text(item.get("reason")),
         flags=tuple(flag for flag in _FLAGS if marks.get(flag) is True),
+        judging=item,
         **_place(item),
     )
 
@@ -122,6 +127,7 @@ def _intent(intent: Mapping[str, Any]) -> Item:
         cause=as_text(intent.get("cause")),
         reason=as_text(intent.get("reason")),
         flags=(str(code),) if code in _REASON_CODES else (),
+        judging=intent,
         **_place(intent),
     )
 
@@ -139,6 +145,24 @@ def _place(item: Mapping[str, Any]) -> dict[str, Any]:
         if isinstance(said.get("turn_index"), int):
             evidence.append(Said(said["turn_index"], as_text(said.get("quote")), as_text(said.get("speaker"))))
     return {"turn": turn if isinstance(turn, int) else None, "quote": quote, "evidence": tuple(evidence)}
+
+
+def noted(told: Mapping[str, Any], labels: Labels) -> list[str]:
+    """What is noteworthy of the judge's answer, as a result's `detail` or an item in it tells: the turns of each part
+    of the dialog when no judge saw the whole, votes that differ, an answer that was not quite JSON."""
+    notes, votes = [], told.get("votes")
+    if seen := _windows(told.get("turns_seen")):
+        notes.append(labels("judged.turns_seen", turns=labels.listed(seen)))
+    if isinstance(votes, Mapping):
+        notes.append(labels("judged.votes", votes=":".join(map(str, votes.values()))))
+    return notes + ([labels("judged.repaired")] if told.get("repaired") is True else [])
+
+
+def _windows(value: Any) -> list[str]:
+    """As people count turns: from 1."""
+    pairs = [pair for pair in value if isinstance(pair, list) and len(pair) == 2] if isinstance(value, list) else []
+    whole = [(first, last) for first, last in pairs if isinstance(first, int) and isinstance(last, int)]
+    return [f"{first + 1}–{last + 1}" if last > first else str(first + 1) for first, last in whole]
 
 
 def more_detail(detail: Mapping[str, Any], labels: Labels) -> list[tuple[str, str]]:
