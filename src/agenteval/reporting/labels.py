@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from agenteval.domain.words import CAUSES
 from agenteval.reporting.report import Lang
 
 
@@ -209,15 +210,7 @@ WORDS: Mapping[str, tuple[str, str]] = {
     "status.skipped": ("未执行", "skipped"),
     "status.passed": ("通过", "passed"),
     "status.failed": ("未通过", "failed"),
-    "cause.needs_judge": ("需要评审模型", "needs a judge model"),
-    "cause.unparsable": ("评审回复无法解析", "the judge's answer cannot be read"),
-    "cause.schema": ("评审回复格式不符", "the judge's answer has the wrong form"),
-    "cause.evidence": ("引文在对话中找不到", "the quote is not in the dialog"),
-    "cause.tie": ("投票持平", "the votes are even"),
-    "cause.model_error": ("模型出错", "the model failed"),
-    "cause.too_long": ("内容过长", "too long"),
-    "cause.pending": ("等待批量结果", "waits for a batch"),
-    "cause.rule_error": ("规则自身出错", "the rule itself broke"),
+    **{f"cause.{cause}": words for cause, words in CAUSES.items()},
     "advice.needs_judge": (
         "设置 AGENTEVAL_JUDGE_BASE_URL（及 AGENTEVAL_JUDGE_MODEL、AGENTEVAL_JUDGE_API_KEY）即可评分",
         "set AGENTEVAL_JUDGE_BASE_URL (and AGENTEVAL_JUDGE_MODEL, AGENTEVAL_JUDGE_API_KEY) to have it scored",

@@ -82,7 +82,7 @@ def test_a_failing_agent_and_an_unreached_one_are_told_apart() -> None:
 
 def test_what_is_unknown_is_named_with_its_cause() -> None:
     sentences = said(L1, unscored("task", layer=Layer.L2), unscored("tone", Cause.TIE))
-    assert sentences[0] == "What is unknown leaves it open: task (needs a judge model), tone (the votes are even)."
+    assert sentences[0] == "What is unknown leaves it open: task (needs a judge model), tone (the votes are tied)."
     half = unscored("task", layer=Layer.L2, low=Fraction("0.6"), high=Fraction(1), passed=True)
     assert "It passes in any case." in said(L1, half)
 
