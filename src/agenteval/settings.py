@@ -38,10 +38,6 @@ PREFIX = "AGENTEVAL_"
 ROLES: frozenset[str] = frozenset(Role)
 
 
-def _price(value: Any) -> Any:
-    return exact(value) if isinstance(value, (int, float, str)) else value
-
-
 def _base_url(value: str) -> str:
     if not re.fullmatch(r"https?://[^\s/?#@]+(/[^\s?#]*)?", value):
         raise ValueError("must be http:// or https://, a host and perhaps a path, without user, password or query")
@@ -80,7 +76,7 @@ def _listed(value: Any) -> Any:
 HeaderName: TypeAlias = Annotated[str, Field(pattern=r"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")]
 HeaderValue: TypeAlias = Annotated[SecretStr, AfterValidator(_sendable)]
 Price: TypeAlias = Annotated[
-    Fraction, BeforeValidator(_price), Field(ge=0), WithJsonSchema({"type": "number", "minimum": 0})
+    Fraction, BeforeValidator(exact), Field(ge=0), WithJsonSchema({"type": "number", "minimum": 0})
 ]
 
 

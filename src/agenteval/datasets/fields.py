@@ -62,12 +62,6 @@ def _not_empty(value: Any) -> Any:
     return value
 
 
-def _number(value: Any) -> Fraction:
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
-        raise ValueError("must be a number")
-    return exact(value)
-
-
 _AS_WRITTEN = {"type": ["number", "string"], "pattern": r"^[0-9]+([./][0-9]+)?$"}
 
 FEW = BeforeValidator(_few)
@@ -88,8 +82,8 @@ Id: TypeAlias = Annotated[Name, AfterValidator(_said)]
 """A name that is there."""
 Tags: TypeAlias = Annotated[tuple[Id, ...], FEW]
 Rate: TypeAlias = Annotated[
-    Fraction, BeforeValidator(_number), Field(ge=0, le=1), WithJsonSchema({**_AS_WRITTEN, "minimum": 0, "maximum": 1})
+    Fraction, BeforeValidator(exact), Field(ge=0, le=1), WithJsonSchema({**_AS_WRITTEN, "minimum": 0, "maximum": 1})
 ]
 Positive: TypeAlias = Annotated[
-    Fraction, BeforeValidator(_number), Field(gt=0), WithJsonSchema({**_AS_WRITTEN, "exclusiveMinimum": 0})
+    Fraction, BeforeValidator(exact), Field(gt=0), WithJsonSchema({**_AS_WRITTEN, "exclusiveMinimum": 0})
 ]

@@ -8,18 +8,17 @@ _FAR = re.compile(r"[eE][+-]?[\d_]{4,}")  # 1e999999999 would be written out, di
 
 
 def exact(number: Fraction | float | str) -> Fraction:
-    """A number that a person wrote, as written: 0.7 is 7/10. Raises ValueError when it is not a finite number."""
+    """A number that a person wrote, as written: 0.7 is 7/10. Raises ValueError when it, whatever it is, is not a finite
+    number."""
     if isinstance(number, Fraction):
         return number
-    if isinstance(number, bool):
-        raise ValueError(f"not a number: {number!r}")
     written = str(number)
     try:
         if not _FAR.search(written):
             return Fraction(written)
     except (ValueError, ZeroDivisionError):
         pass
-    raise ValueError(f"not a finite number: {written:.40}")
+    raise ValueError(f"must be a finite number, not {written:.40}")
 
 
 def measured(number: Fraction | float) -> Fraction:

@@ -208,8 +208,8 @@ cases:
             "name: s\ncases: [{messages: [a], expectation: []}]",
             "/cases/0/expectation (line 2): must be an object, not a list",
         ),
-        ("name: s\ncases: [{messages: [a], rule_pass_threshold: 1e999999999}]", "not a finite number"),
-        ("name: s\ncases: [{messages: [a], rule_pass_threshold: .nan}]", "not a finite number"),
+        ("name: s\ncases: [{messages: [a], rule_pass_threshold: 1e999999999}]", "must be a finite number"),
+        ("name: s\ncases: [{messages: [a], rule_pass_threshold: .nan}]", "must be a finite number"),
         (f"name: {'长' * 300}\ncases: [{{messages: [a]}}]", "has 300 characters, more than the 200"),
     ],
 )
