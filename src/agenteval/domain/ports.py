@@ -92,7 +92,7 @@ class ChatReply:
 
 
 class ChatModel(Protocol):
-    """`id` and `params` identify it in memory and reports; `context_tokens` is what one request may hold."""
+    """`id` and `params` (no secrets) identify it in memory and reports; `context_tokens`: what a request may hold."""
 
     id: str
     params: Mapping[str, Json]
@@ -110,14 +110,16 @@ class ChatModel(Protocol):
 
 
 class Embedded(NamedTuple):
-    """A vector for each text, all of one length, and what they used together."""
+    """A vector for each text, all of one length, and what they used and how long they took together."""
 
     vectors: Sequence[Sequence[float]]
     usage: Usage
+    latency_ms: float | None = None
 
 
 class Embedder(Protocol):
     id: str
+    params: Mapping[str, Json]
 
     async def embed(self, texts: Sequence[str]) -> Embedded:
         """Raises ModelError."""
@@ -128,11 +130,20 @@ class Embedder(Protocol):
     async def close(self) -> None: ...
 
 
+class Moderated(NamedTuple):
+    """For each text the categories it falls in, and what they used and how long they took together."""
+
+    categories: Sequence[tuple[str, ...]]
+    usage: Usage
+    latency_ms: float | None = None
+
+
 class Moderator(Protocol):
     id: str
+    params: Mapping[str, Json]
 
-    async def moderate(self, texts: Sequence[str]) -> Sequence[tuple[str, ...]]:
-        """For each text the categories it falls in. Raises ModelError."""
+    async def moderate(self, texts: Sequence[str]) -> Moderated:
+        """Raises ModelError."""
         ...
 
     async def check(self) -> None: ...

@@ -2,7 +2,8 @@
 scorer, which settles only what it was measured to settle."""
 
 from collections.abc import Sequence
-from math import sqrt
+from dataclasses import replace
+from math import isfinite, sqrt
 from typing import Any
 
 from agenteval.domain.errors import ModelError
@@ -20,6 +21,7 @@ from agenteval.domain.questions import (
     Unscored,
 )
 from agenteval.domain.transcript import Dialog
+from agenteval.judge.faults import model_faults
 from agenteval.judge.local import LocalScorer, clear_winner
 from agenteval.judge.panel import Answered, Said
 
@@ -63,39 +65,47 @@ class Encoder:
 
     async def _embedded(self, embedder: Embedder, asks: Sequence[Similarity], calls: list[Call]) -> dict[str, Verdict]:
         texts = list(dict.fromkeys(text for ask in asks for text in ask))
-        call_id = f"embedding:{asks[0].key[:24]}"
+        call = _call(Role.EMBEDDING, embedder.id, asks[0])
         try:
-            embedded = await embedder.embed(texts)
+            with model_faults():
+                embedded = await embedder.embed(texts)
+                vectors = dict(zip(texts, embedded.vectors, strict=True))
+                scores = {ask.key: _cosine(vectors[ask.a], vectors[ask.b]) for ask in asks}
         except ModelError as error:
-            calls.append(Call(call_id, Role.EMBEDDING, embedder.id, call_id, Usage(), error=str(error)))
-            return {ask.key: Unscored(Cause.MODEL_ERROR, str(error), (call_id,)) for ask in asks}
-        vectors = dict(zip(texts, embedded.vectors, strict=True))
-        calls.append(Call(call_id, Role.EMBEDDING, embedder.id, call_id, embedded.usage))
+            calls.append(replace(call, error=str(error)))
+            return {ask.key: Unscored(Cause.MODEL_ERROR, str(error), (call.id,)) for ask in asks}
+        calls.append(replace(call, usage=embedded.usage, latency_ms=embedded.latency_ms))
+        nothing = Unscored(Cause.MODEL_ERROR, f"{embedder.id} gave a text a vector without a direction", (call.id,))
         return {
-            ask.key: Judged(
-                Likeness(_cosine(vectors[ask.a], vectors[ask.b]), embedder.id), f"model:{embedder.id}", (call_id,)
-            )
-            for ask in asks
+            key: nothing if score is None else Judged(Likeness(score, embedder.id), f"model:{embedder.id}", (call.id,))
+            for key, score in scores.items()
         }
 
     async def _moderated(
         self, moderator: Moderator, asks: Sequence[Moderation], calls: list[Call]
     ) -> dict[str, Verdict]:
-        call_id = f"moderation:{asks[0].key[:24]}"
+        call = _call(Role.MODERATION, moderator.id, asks[0])
         try:
-            found = await moderator.moderate([ask.text for ask in asks])
+            with model_faults():
+                moderated = await moderator.moderate([ask.text for ask in asks])
+                flags = {
+                    ask.key: Flags(tuple(categories))
+                    for ask, categories in zip(asks, moderated.categories, strict=True)
+                }
         except ModelError as error:
-            calls.append(Call(call_id, Role.MODERATION, moderator.id, call_id, Usage(), error=str(error)))
-            return {ask.key: Unscored(Cause.MODEL_ERROR, str(error), (call_id,)) for ask in asks}
-        calls.append(Call(call_id, Role.MODERATION, moderator.id, call_id, Usage()))
-        return {
-            ask.key: Judged(Flags(tuple(categories)), f"model:{moderator.id}", (call_id,))
-            for ask, categories in zip(asks, found, strict=True)
-        }
+            calls.append(replace(call, error=str(error)))
+            return {ask.key: Unscored(Cause.MODEL_ERROR, str(error), (call.id,)) for ask in asks}
+        calls.append(replace(call, usage=moderated.usage, latency_ms=moderated.latency_ms))
+        return {key: Judged(found, f"model:{moderator.id}", (call.id,)) for key, found in flags.items()}
 
 
-def _cosine(a: Sequence[float], b: Sequence[float]) -> float:
-    """Clipped to 0..1; 0 for a vector of nothing."""
+def _call(role: Role, model: str, first: Similarity | Moderation) -> Call:
+    id_ = f"{role}:{first.key[:24]}"
+    return Call(id_, role, model, id_, Usage())
+
+
+def _cosine(a: Sequence[float], b: Sequence[float]) -> float | None:
+    """Clipped to 0..1; None when one of them has no direction: nothing but zeros, or not finite."""
     norms = sqrt(sum(x * x for x in a) * sum(x * x for x in b))
     dot = sum(x * y for x, y in zip(a, b, strict=True))
-    return min(max(dot / norms, 0.0), 1.0) if norms else 0.0
+    return min(max(dot / norms, 0.0), 1.0) if norms and isfinite(norms) else None

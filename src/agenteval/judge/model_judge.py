@@ -11,6 +11,7 @@ from agenteval.domain.ports import Call, ChatModel, ChatReply, ChatRequest, Role
 from agenteval.domain.questions import Ask, Cause, Judged, Question, Unscored, View
 from agenteval.domain.transcript import Dialog
 from agenteval.judge.compile import Seal, Task, compile_request, frame_tokens
+from agenteval.judge.faults import model_faults
 from agenteval.judge.group import Batch, group, turn_tokens, windows
 from agenteval.judge.panel import Answered, Said
 from agenteval.judge.parse import parse
@@ -123,12 +124,13 @@ class _Round:
     async def _call(self, tasks: Sequence[Task], seal: Seal, *, max_tokens: int | None = None) -> _Answer:
         request = compile_request(tasks, self._dialog, self._seen.view, seal, max_tokens=max_tokens)
         try:
-            reply = await self._model.complete(request)
+            with model_faults():
+                reply = await self._model.complete(request)
+                call = self._record(request, reply)
         except ModelError as error:
             cause = Cause.TOO_LONG if isinstance(error, ContextTooLong) else Cause.MODEL_ERROR
             call = self._record(request, ChatReply(None, None), str(error))
             return _Answer({}, Unscored(cause, str(error)), False, call, False)
-        call = self._record(request, reply)
         was_cut = reply.finish_reason == "length"
         try:
             parsed = parse(reply.text, [task.id for task in tasks], finish_reason=reply.finish_reason)

@@ -1,6 +1,6 @@
 """The judge on the wire: what is asked, what is believed, what is asked again, what stays unscored."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, ClassVar, Self
@@ -8,10 +8,12 @@ from typing import Any, ClassVar, Self
 import pytest
 
 from agenteval.domain.forms import AgentQuote, Form, UserQuote
-from agenteval.domain.json_value import canonical
+from agenteval.domain.json_value import Json, canonical
+from agenteval.domain.ports import ChatReply, ChatRequest
 from agenteval.domain.questions import LAST_TURN, USER_TURNS, Cause, Judged, Question, Unscored
 from agenteval.domain.transcript import Dialog, ToolCall, Turn
 from agenteval.judge.compile import estimated_tokens
+from agenteval.judge.model_judge import ModelJudge
 from tests.fakes.scripted_judge import Again, scripted_judge, system_prompt, tasks, transcript
 from tests.fakes.scripted_model import Answer, Status, Truncated
 
@@ -272,6 +274,32 @@ async def test_a_model_that_fails_leaves_everything_unscored() -> None:
         said = await judge.judge.answer(DIALOG, [TICKET, HOTEL])
     assert {cause(said, TICKET), cause(said, HOTEL)} == {Cause.MODEL_ERROR}
     assert said.calls[0].error
+
+
+class Breaks:
+    """A plug-in whose first call works and whose later ones do not."""
+
+    id = "plug-in"
+    context_tokens = 32_768
+
+    def __init__(self, first: str) -> None:
+        self.params: Mapping[str, Json] = {}
+        self.replies = {"0": ChatReply(first, "stop")}
+
+    async def complete(self, request: ChatRequest) -> ChatReply:
+        return self.replies.pop("0")
+
+    async def check(self) -> None: ...
+
+    async def close(self) -> None: ...
+
+
+async def test_a_plug_in_that_breaks_costs_only_what_it_was_asked() -> None:
+    model = Breaks(canonical({"q1": MET, "q2": MET, "q3": {}}).decode())
+    said = await ModelJudge(model, b"secret").answer(DIALOG, [TICKET, HOTEL, Question("a", Wish, "a"), INTENT])
+    causes = sorted(answer.cause if isinstance(answer, Unscored) else "" for answer in said.answers.values())
+    assert causes == ["", "", Cause.MODEL_ERROR, Cause.MODEL_ERROR]
+    assert [call.error for call in said.calls] == ["", "KeyError: '0'", "KeyError: '0'"]
 
 
 class TestVotes:

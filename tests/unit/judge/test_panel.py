@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
+from agenteval.domain.errors import StorageError
 from agenteval.domain.forms import AgentQuote, Form
 from agenteval.domain.json_value import Json
-from agenteval.domain.ports import Role
+from agenteval.domain.ports import Embedded, Moderated, Role, Usage
 from agenteval.domain.questions import (
     USER_TURNS,
     Ask,
@@ -190,6 +191,7 @@ class TestEncoder:
         assert flags.value == Flags(("harassment",))
         assert [call.role for call in said.calls] == [Role.EMBEDDING, Role.MODERATION]
         assert said.calls[0].usage.input_tokens == 2
+        assert all(call.latency_ms for call in said.calls)
 
     async def test_a_model_that_fails_is_no_verdict(self) -> None:
         pair = Similarity("a", "b")
@@ -200,3 +202,57 @@ class TestEncoder:
         answer = said.answers[pair.key]
         assert isinstance(answer, Unscored)
         assert answer.cause is Cause.MODEL_ERROR
+
+    @pytest.mark.parametrize("vector", [[0.0, 0.0], [float("nan"), 1.0], [1e300, 1e300]])
+    async def test_a_vector_without_direction_is_no_verdict(self, vector: list[float]) -> None:
+        pair = Similarity("好的", "不行")
+        said = await Encoder(CharNgrams(), Plugin([[1.0, 0.0], vector])).answer(DIALOG, [pair])
+        answer = said.answers[pair.key]
+        assert isinstance(answer, Unscored)
+        assert (answer.cause, answer.calls) == (Cause.MODEL_ERROR, (said.calls[0].id,))
+
+    @pytest.mark.parametrize("given", [KeyError("data"), [[1.0]], [[1.0], [1.0, 2.0]]])
+    async def test_a_plug_in_that_breaks_costs_what_it_was_asked_and_no_more(
+        self, given: Exception | list[Any]
+    ) -> None:
+        pair, text, colour = Similarity("a", "b"), Moderation("c"), Question("colour", Seen, "colour")
+        async with scripted_judge({"colour": BLUE}) as judge:
+            broken = Plugin(given)
+            said = await Panel(Encoder(CharNgrams(), broken, broken), judge.judge).answer(DIALOG, [pair, text, colour])
+        assert isinstance(said.answers[colour.key], Judged)
+        for ask in (pair, text):
+            answer = said.answers[ask.key]
+            assert isinstance(answer, Unscored)
+            assert answer.cause is Cause.MODEL_ERROR
+        assert [bool(call.error) for call in said.calls] == [True, True, False]
+        if isinstance(given, KeyError):
+            assert said.calls[0].error == "KeyError: 'data'"
+
+    async def test_a_broken_store_ends_the_run(self) -> None:
+        with pytest.raises(StorageError):
+            await Panel(Encoder(CharNgrams(), Plugin(StorageError("disk full")))).answer(DIALOG, [Similarity("a", "b")])
+
+
+class Plugin:
+    """Embeds and moderates as it is told, whatever the texts are."""
+
+    id = "plug-in"
+    params: Mapping[str, Json] = {}
+
+    def __init__(self, given: Exception | list[Any]) -> None:
+        self.given = given
+
+    async def embed(self, texts: Sequence[str]) -> Embedded:
+        return Embedded(self._given(), Usage())
+
+    async def moderate(self, texts: Sequence[str]) -> Moderated:
+        return Moderated(self._given()[1:-1], Usage())
+
+    def _given(self) -> list[Any]:
+        if isinstance(self.given, Exception):
+            raise self.given
+        return self.given
+
+    async def check(self) -> None: ...
+
+    async def close(self) -> None: ...

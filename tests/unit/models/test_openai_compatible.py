@@ -280,8 +280,8 @@ def embedder(server: ScriptedModel, context: ModelContext, **more: Any) -> Embed
     return model
 
 
-def moderator(server: ScriptedModel, context: ModelContext) -> Moderator:
-    settings = ModelSettings.model_validate({"base_url": server.base_url, "model": "omni"})
+def moderator(server: ScriptedModel, context: ModelContext, **more: Any) -> Moderator:
+    settings = ModelSettings.model_validate({"base_url": server.base_url, "model": "omni", **more})
     model = build(Settings(moderation=settings), context).moderation
     assert model is not None
     return model
@@ -289,18 +289,21 @@ def moderator(server: ScriptedModel, context: ModelContext) -> Moderator:
 
 async def test_embeddings_keep_the_order_and_go_in_batches(context: ModelContext) -> None:
     async with ScriptedModel(embedding=lambda text: [float(text), 1.0]) as server:
-        vectors, usage = await embedder(server, context, input_price=2).embed([str(i) for i in range(600)])
+        vectors, usage, latency_ms = await embedder(server, context, input_price=2).embed([str(i) for i in range(600)])
         # Three calls; the server counts a token for each text: 600 tokens at 2 per million.
         assert usage == Usage(600, 0, Fraction(600 * 2, 1_000_000))
         assert [len(asked.json["input"]) for asked in server.requests] == [256, 256, 88]
-        assert await embedder(server, context).embed([]) == Embedded([], Usage(0, 0))
+        assert await embedder(server, context).embed([]) == Embedded([], Usage(0, 0), 0.0)
+        assert latency_ms is not None
+        assert latency_ms > 0
     assert [vector[0] for vector in vectors] == [float(i) for i in range(600)]
 
 
 async def test_embeddings_follow_their_index(context: ModelContext) -> None:
     body = orjson.dumps({"data": [{"index": 1, "embedding": [1.0]}, {"index": 0, "embedding": [0.0]}]})
     async with ScriptedModel(faults=[Body(body)]) as server:
-        assert await embedder(server, context).embed(["a", "b"]) == Embedded([[0.0], [1.0]], Usage(None, 0))
+        vectors, usage, _ = await embedder(server, context).embed(["a", "b"])
+    assert (vectors, usage) == ([[0.0], [1.0]], Usage(None, 0))
 
 
 @pytest.mark.parametrize(
@@ -324,7 +327,17 @@ async def test_embeddings_that_do_not_fit_the_texts_are_an_error(context: ModelC
 async def test_moderations_name_the_categories_of_each_text(context: ModelContext) -> None:
     async with ScriptedModel(flagged={"笨": "harassment", "kill": "violence"}) as server:
         found = await moderator(server, context).moderate(["你好", "你真笨", "笨 kill"])
-    assert found == [(), ("harassment",), ("harassment", "violence")]
+    assert found.categories == [(), ("harassment",), ("harassment", "violence")]
+    assert found.latency_ms is not None
+    assert found.latency_ms > 0
+
+
+async def test_moderations_cost_what_they_report(context: ModelContext) -> None:
+    results = [{"categories": {"spam": False}}]
+    body = orjson.dumps({"results": results, "usage": {"prompt_tokens": 500}})
+    async with ScriptedModel(faults=[Body(body)]) as server:
+        found = await moderator(server, context, input_price=2).moderate(["你好"])
+    assert found.usage == Usage(500, 0, Fraction(1, 1000))
 
 
 @pytest.mark.parametrize("results", [[], [{}], [{"categories": None}], "none"])

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import orjson
 
 from agenteval.domain.json_value import Json, as_text
-from agenteval.domain.ports import ChatReply, ChatRequest, Embedded, Message, Role, Usage
+from agenteval.domain.ports import ChatReply, ChatRequest, Embedded, Message, Moderated, Role, Usage
 from agenteval.models import ModelContext, ModelProvider, register_model
 from agenteval.models.endpoint import Endpoint
 from agenteval.models.ladder import Ladder, Mode, Structured
@@ -134,6 +134,7 @@ class _Listing:
 
     def __init__(self, role: Role, settings: ModelSettings, context: ModelContext) -> None:
         self.id = settings.model
+        self.params: Mapping[str, Json] = {"base_url": settings.base_url}
         self._settings = settings
         self._endpoint = Endpoint(role, settings, context)
 
@@ -142,26 +143,29 @@ class _Listing:
 
     async def _ask(
         self, path: str, key: str, texts: Sequence[str], value: Callable[[Mapping[str, Any]], T | None]
-    ) -> tuple[list[T], Usage]:
-        """The `value` of each item under `key`, in the order of `texts`, and the usage of all calls together. None: the
-        item is not as it should be."""
+    ) -> tuple[list[T], Usage, float]:
+        """The `value` of each item under `key`, in the order of `texts`; usage and latency in milliseconds of all calls
+        together. None: the item is not as it should be."""
         values: list[T] = []
         reports: list[object] = []
+        latency_ms = 0.0
         for start in range(0, len(texts), TEXTS_PER_CALL):
             batch = texts[start : start + TEXTS_PER_CALL]
-            read = partial(self._values, key, value, len(batch), reports)
-            values += await self._endpoint.post(path, {"input": batch}, read)
-        return values, usage_of_texts(reports, self._settings)
+            read = partial(self._values, key, value, len(batch))
+            found, report, took_ms = await self._endpoint.post(path, {"input": batch}, read)
+            values += found
+            reports.append(report)
+            latency_ms += took_ms
+        return values, usage_of_texts(reports, self._settings), latency_ms
 
     def _values(
         self,
         key: str,
         value: Callable[[Mapping[str, Any]], T | None],
         count: int,
-        reports: list[object],
         data: Mapping[str, Any],
-        _latency_ms: float,
-    ) -> list[T]:
+        latency_ms: float,
+    ) -> tuple[list[T], object, float]:
         listed = data.get(key)
         items = [item for item in listed if isinstance(item, dict)] if isinstance(listed, list) else []
         if all(isinstance(item.get("index"), int) for item in items):
@@ -170,25 +174,23 @@ class _Listing:
         if len(values) != count:
             message = f"the reply holds {len(values)} usable items for {count} texts"
             raise self._endpoint.failures.malformed(message, orjson.dumps(data))
-        reports.append(data.get("usage"))
-        return values
+        return values, data.get("usage"), latency_ms
 
 
 class Embeddings(_Listing):
     async def embed(self, texts: Sequence[str]) -> Embedded:
-        vectors, usage = await self._ask("embeddings", "data", texts, _vector)
+        vectors, usage, latency_ms = await self._ask("embeddings", "data", texts, _vector)
         if len({len(vector) for vector in vectors}) > 1:
             raise self._endpoint.failures.malformed("the vectors differ in length", b"")
-        return Embedded(vectors, usage)
+        return Embedded(vectors, usage, latency_ms)
 
     async def check(self) -> None:
         await self.embed(["ok"])
 
 
 class Moderations(_Listing):
-    async def moderate(self, texts: Sequence[str]) -> Sequence[tuple[str, ...]]:
-        categories, _ = await self._ask("moderations", "results", texts, _categories)
-        return categories
+    async def moderate(self, texts: Sequence[str]) -> Moderated:
+        return Moderated(*await self._ask("moderations", "results", texts, _categories))
 
     async def check(self) -> None:
         await self.moderate(["ok"])
