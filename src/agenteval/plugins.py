@@ -10,7 +10,6 @@ import importlib
 import pkgutil
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
-from difflib import get_close_matches
 from fractions import Fraction
 from functools import cached_property
 from importlib.metadata import EntryPoint, entry_points
@@ -21,6 +20,8 @@ from pydantic.json_schema import GenerateJsonSchema
 
 from agenteval.domain.caching import per_class
 from agenteval.domain.errors import ConfigError, InputError
+from agenteval.domain.json_value import below
+from agenteval.domain.near import did_you_mean
 
 T = TypeVar("T")
 C = TypeVar("C", bound=type)
@@ -144,8 +145,7 @@ class Registry(Generic[T]):
         raise ConfigError(f"no class named {name!r} marked by @register_{self.kind[:-1]} in {source.value}")
 
     def _advice(self, name: str) -> str:
-        near = get_close_matches(name, self.names, n=1)
-        advice = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(self.names)}"
+        advice = did_you_mean(name, self.names)
         if self._broken:
             advice += f"; broken plug-ins: {'; '.join(map(str, self._broken.values()))}"
         return advice
@@ -168,13 +168,13 @@ def _adapter(plugin: type[T]) -> TypeAdapter[T]:
 
 
 def _problem(fault: Mapping[str, Any], where: str, plugin: type[object]) -> InputError:
-    path = [str(part).replace("~", "~0").replace("/", "~1") for part in fault["loc"]]
-    place = "/".join([where, *path])
+    path = [str(part) for part in fault["loc"]]
+    place = below(where, *path)
     if fault["type"] in {"missing", "missing_argument"}:
         return InputError("this parameter is required", where=place)
     if fault["type"] == "unexpected_keyword_argument":
-        near = get_close_matches(path[-1], _names(plugin), n=1) if len(path) == 1 else []
-        return InputError("unknown parameter", where=place, fix=f"did you mean {near[0]!r}?" if near else "")
+        fix = did_you_mean(path[0], _names(plugin)) if len(path) == 1 else ""
+        return InputError("unknown parameter", where=place, fix=fix)
     return InputError(str(fault["msg"]).removeprefix("Value error, "), where=place)
 
 

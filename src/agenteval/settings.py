@@ -9,7 +9,6 @@ import os
 import re
 import tomllib
 from collections.abc import Mapping
-from difflib import get_close_matches
 from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
@@ -29,6 +28,7 @@ from pydantic import (
 
 from agenteval.domain.errors import ConfigError
 from agenteval.domain.exact import exact
+from agenteval.domain.near import did_you_mean
 from agenteval.domain.ports import Role
 
 FILE = "agenteval.toml"
@@ -229,7 +229,5 @@ def _problem(fault: Mapping[str, Any], given: _Given) -> ConfigError:
         )
     if fault["type"] == "extra_forbidden":
         known = (Settings if len(key) == 1 else ModelSettings).model_fields
-        near = get_close_matches(key[-1], known, n=1)
-        advice = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known)}"
-        return ConfigError("is no setting", where=where, fix=advice)
+        return ConfigError("is no setting", where=where, fix=did_you_mean(key[-1], known))
     return ConfigError(str(fault["msg"]).removeprefix("Value error, "), where=where)

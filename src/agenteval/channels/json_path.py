@@ -8,7 +8,7 @@ from typing import Annotated, Any, TypeAlias
 from pydantic import PlainValidator, WithJsonSchema
 
 from agenteval.domain.errors import TargetProtocolError
-from agenteval.domain.json_value import Json
+from agenteval.domain.json_value import Json, steps_of
 
 _DOTTED = re.compile(r"[^.\[\]]+(?:\[\d+\])*(?:\.[^.\[\]]+(?:\[\d+\])*)*")
 _STEP = re.compile(r"[^.\[\]]+")
@@ -34,7 +34,7 @@ class JsonPath:
         if not isinstance(text, str) or not text:
             raise ValueError('must be a path such as "data.items[0].text" or "/data/items/0/text"')
         if text.startswith("/"):
-            return cls(text, tuple(step.replace("~1", "/").replace("~0", "~") for step in text[1:].split("/")))
+            return cls(text, steps_of(text))
         if not _DOTTED.fullmatch(text):
             raise ValueError(f'{text!r} is no path; write it like "data.items[0].text" or "/data/items/0/text"')
         return cls(text, tuple(_STEP.findall(text)))

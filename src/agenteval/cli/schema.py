@@ -1,6 +1,5 @@
 """`agenteval schema`"""
 
-from difflib import get_close_matches
 from typing import Annotated, Any
 
 import typer
@@ -14,6 +13,7 @@ def schema(
     from agenteval.cli import output
     from agenteval.datasets import scenarios, targets
     from agenteval.domain.errors import InputError
+    from agenteval.domain.near import did_you_mean
     from agenteval.plugins import parameters_schema
     from agenteval.reporting import json_report
     from agenteval.rules import RULES
@@ -32,7 +32,5 @@ def schema(
         found = targets.as_in_files(name, parameters_schema(CHANNELS.get(name)))
     else:
         known = ["scenario", "target", "report", *RULES.names, *CHANNELS.names]
-        near = get_close_matches(name, known, n=1)
-        advice = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known)}"
-        raise InputError(f"there is no schema of {name!r}", fix=advice)
+        raise InputError(f"there is no schema of {name!r}", fix=did_you_mean(name, known))
     output.json(found)

@@ -11,12 +11,12 @@ import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any, NamedTuple
 
 from agenteval.datasets.document import Problems
 from agenteval.datasets.files import MAX_BYTES
 from agenteval.domain.errors import InputError
+from agenteval.domain.near import nearest
 from agenteval.domain.text import clean, fold
 
 # fmt: off
@@ -123,8 +123,8 @@ def _read_header(cells: Sequence[str], where: str) -> _Header:
         if meaning := _meaning(title):
             found[meaning].append(index)
         elif title:
-            near = get_close_matches(title.lower(), COLUMNS, n=1)
-            notes.append(f"{where}: column {title!r} is not used" + (f" (did you mean {near[0]!r}?)" if near else ""))
+            near = nearest(title.lower(), COLUMNS)
+            notes.append(f"{where}: column {title!r} is not used" + (f" (did you mean {near!r}?)" if near else ""))
     problems = [
         InputError(
             f"there is no column {column}",

@@ -15,10 +15,11 @@ import orjson
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, StrictBool, ValidationError
 
 from agenteval.datasets import csv, files, json_text
-from agenteval.datasets.document import Document, Problems, below, faults
+from agenteval.datasets.document import Document, Problems, faults
 from agenteval.datasets.fields import FEW, Id
 from agenteval.datasets.messages import turns_of
 from agenteval.domain.errors import InputError
+from agenteval.domain.json_value import below
 from agenteval.domain.transcript import Dialog, ToolCall, Turn, TurnStatus
 
 _CSV = {".csv", ".tsv", ".txt"}

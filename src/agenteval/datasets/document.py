@@ -2,16 +2,16 @@
 
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 from agenteval.domain.errors import InputError
-from agenteval.domain.json_value import Json, canonical
+from agenteval.domain.json_value import Json, below, canonical
+from agenteval.domain.near import did_you_mean, nearest
 from agenteval.domain.text import clean
 
 MAX_DEPTH = 100
@@ -84,10 +84,6 @@ class Document:
         return value
 
 
-def below(pointer: str, step: str | int) -> str:
-    return f"{pointer}/{str(step).replace('~', '~0').replace('/', '~1')}"
-
-
 def number(literal: str, *, as_written: bool) -> int | float | str:
     """What a JSON number stands for, or the literal itself if no 64-bit number can hold it. `as_written`: also the
     literal itself if it is not the shortest for its value, as in 1.10, so that it can still be used as text."""
@@ -112,19 +108,14 @@ def faults(error: ValidationError, model: type[BaseModel]) -> Iterator[tuple[str
             case "missing":
                 message = "this field is required"
                 given = fault["input"].keys() - model.model_fields.keys()
-                near = get_close_matches(str(last), sorted(given), n=1)
-                fix = f"is it what {near[0]!r} means?" if near else ""
+                near = nearest(str(last), sorted(given))
+                fix = f"is it what {near!r} means?" if near else ""
             case "too_short":
                 message = "must not be empty"
             case "model_type" | "dict_type":
                 message = f"must be an object, not {_kind(fault['input'])}"
                 fix = "a field is its name, a colon and a space" if isinstance(fault["input"], str) else ""
-        yield "".join(below("", step) for step in loc if step != ""), message, fix
-
-
-def did_you_mean(name: str, known: Sequence[str] | Mapping[str, Any]) -> str:
-    near = get_close_matches(name, known, n=1)
-    return f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known)}"
+        yield below("", *(step for step in loc if step != "")), message, fix
 
 
 class Problems(list[InputError]):

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from agenteval.datasets.document import Document, Problems, below, number
+from agenteval.datasets.document import Document, Problems, number
 from agenteval.domain.errors import InputError
+from agenteval.domain.json_value import below
 
 _TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\],:]|[^\s{}\[\],:"]+', re.DOTALL)
 

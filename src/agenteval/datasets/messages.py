@@ -11,10 +11,10 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, StrictBool
 
 from agenteval.datasets import json_text
-from agenteval.datasets.document import Document, Problems, below
+from agenteval.datasets.document import Document, Problems
 from agenteval.datasets.fields import FEW
 from agenteval.domain.errors import InputError
-from agenteval.domain.json_value import Json
+from agenteval.domain.json_value import Json, below
 from agenteval.domain.transcript import ToolCall, Turn, extract_reply_text
 
 

@@ -20,10 +20,10 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from agenteval.datasets import dialogs, files, json_text, schemas, yaml_text
-from agenteval.datasets.document import Document, Problems, below
+from agenteval.datasets.document import Document, Problems
 from agenteval.datasets.fields import Id, Strict, Text
 from agenteval.domain.errors import InputError
-from agenteval.domain.json_value import Json
+from agenteval.domain.json_value import Json, below
 from agenteval.domain.target import Target
 from agenteval.net.redact import Redactor
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import yaml
 
-from agenteval.datasets.document import MAX_DEPTH, NUMBER, Document, Problems, below, number
+from agenteval.datasets.document import MAX_DEPTH, NUMBER, Document, Problems, number
 from agenteval.domain.errors import InputError
-from agenteval.domain.json_value import Json
+from agenteval.domain.json_value import Json, below
 
 _VALUES: dict[str, Json] = {"": None, "~": None, "null": None, "true": True, "false": False}
 _PLAIN = "write the value out; text that begins with * & or ! needs quotes"

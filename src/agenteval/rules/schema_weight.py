@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from enum import Enum, auto
 from typing import Any
 
+from agenteval.domain.json_value import steps_of
+
 MAX_DEPTH = 32
 """Levels of nesting, `$ref` followed."""
 MAX_WEIGHT = 20_000
@@ -90,8 +92,7 @@ class _Scales:
 
     def _resolve(self, ref: str) -> object:
         node: Any = self._schema
-        for part in _PERCENT_ENCODED.sub(_decoded, ref.removeprefix("#/")).split("/"):
-            name = part.replace("~1", "/").replace("~0", "~")
+        for name in steps_of(_PERCENT_ENCODED.sub(_decoded, ref.removeprefix("#"))):
             try:
                 node = node[name if isinstance(node, Mapping) else int(name)]
             except (KeyError, IndexError, ValueError, TypeError):

@@ -1,6 +1,6 @@
 """json_schema: the last reply is JSON of a given shape."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, NoReturn
 import jsonschema_rs
 import orjson
 
-from agenteval.domain.json_value import Json
+from agenteval.domain.json_value import Json, below
 from agenteval.domain.outcome import RuleResult
 from agenteval.domain.questions import Answers, Cause
 from agenteval.domain.scenario import Case
@@ -92,7 +92,7 @@ class JsonSchema(EvalRule):
             yield {"path": "", "message": message}
             return
         for error in islice(self._compiled.validator.iter_errors(reply), MAX_ERRORS):
-            yield {"path": _pointer(error.instance_path), "message": _short(error.message)}
+            yield {"path": below("", *error.instance_path), "message": _short(error.message)}
 
     def _misfit(self, errors: list[dict[str, str]], language: Language) -> RuleResult:
         faults = [f"{error['path']} {error['message']}".strip() for error in errors[:MAX_SHOWN]]
@@ -123,7 +123,7 @@ def _compile(schema: Mapping[str, Any]) -> Compiled:
             pattern_options=jsonschema_rs.RegexOptions(size_limit=MAX_PATTERN_BYTES),
         )
     except jsonschema_rs.ValidationError as error:
-        raise ValueError(f"{_pointer(error.instance_path) or 'schema'}: {_short(error.message)}") from None
+        raise ValueError(f"{below('', *error.instance_path) or 'schema'}: {_short(error.message)}") from None
     return Compiled(validator, weight)
 
 
@@ -139,10 +139,6 @@ def _not_json(reply: Json, error: Exception, language: Language) -> str:
 
 def _refuse(uri: str) -> NoReturn:
     raise ValueError(f"{uri} is not fetched: only references within the schema are followed")
-
-
-def _pointer(path: Sequence[str | int]) -> str:
-    return "".join(f"/{str(part).replace('~', '~0').replace('/', '~1')}" for part in path)
 
 
 def _short(message: str) -> str:
