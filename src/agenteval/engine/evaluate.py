@@ -15,9 +15,8 @@ from agenteval.domain.transcript import Dialog, TurnStatus
 from agenteval.engine.time_limit import TimeLimit
 from agenteval.judge.aside import aside
 from agenteval.judge.panel import Panel
+from agenteval.rules import MAX_ROUNDS
 from agenteval.rules.build import BoundRule
-
-MAX_ROUNDS = 4
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,10 @@ from agenteval.domain.transcript import Dialog
 from agenteval.plugins import Registry
 
 
+MAX_ROUNDS = 4
+"""How often `ask` is called until nothing new comes."""
+
+
 class EvalRule:
     """Base of all rules.
 
@@ -44,7 +48,7 @@ class EvalRule:
         return ()
 
     def ask(self, case: Case, dialog: Dialog, known: Answers) -> Iterable[Ask]:
-        """What must be known. Called again with what is known until nothing new comes, at most four times."""
+        """What must be known. Called again with what is known until nothing new comes, at most MAX_ROUNDS times."""
         return ()
 
     def evaluate(self, case: Case, dialog: Dialog, answers: Answers) -> RuleResult | Awaitable[RuleResult]:

@@ -13,10 +13,7 @@ from agenteval.domain.ports import Role
 from agenteval.domain.questions import Answers, Ask, Cause, Judged, Moderation, Question, Similarity, Unscored
 from agenteval.domain.scenario import Case
 from agenteval.domain.transcript import Dialog, ToolCall, Turn, TurnStatus
-from agenteval.rules import EvalRule
-
-MAX_ROUNDS = 4
-"""How often `ask` is called until nothing new comes."""
+from agenteval.rules import MAX_ROUNDS, EvalRule
 
 Answer: TypeAlias = Judged[Any] | Unscored
 Answerer: TypeAlias = Callable[[Dialog, Sequence[Ask]], Awaitable[Mapping[str, Answer]]]

@@ -14,11 +14,11 @@ from agenteval.domain.outcome import OutcomeCause, ResultStatus, RuleResult, Suc
 from agenteval.domain.questions import Answers, Ask, Cause, Judged, Question, Unscored
 from agenteval.domain.scenario import Case, EffectivePolicy, Layer, RuleSpec
 from agenteval.domain.transcript import Dialog, Turn, TurnStatus
-from agenteval.engine.evaluate import MAX_ROUNDS, Evaluation, evaluate
+from agenteval.engine.evaluate import Evaluation, evaluate
 from agenteval.engine.time_limit import TimeLimit
 from agenteval.judge.aside import LONG
 from agenteval.judge.panel import ByCode, Panel, Said, Step
-from agenteval.rules import EvalRule
+from agenteval.rules import MAX_ROUNDS, EvalRule
 from agenteval.rules.build import BoundRule
 from tests.fakes.clock import FakeClock
 from tests.fakes.scripted_panel import ScriptedStep
