@@ -20,7 +20,6 @@ from agenteval.domain.scenario import Case, Layer
 from agenteval.domain.transcript import Dialog
 from agenteval.plugins import Registry
 
-
 MAX_ROUNDS = 4
 """How often `ask` is called until nothing new comes."""
 
