@@ -4,13 +4,13 @@
     ├── ConfigError                        settings, a missing plug-in, an unusable rule parameter
     ├── InputError                         a file, row, column or JSON pointer that cannot be used
     ├── StateError
-    │   ├── IllegalTransition  Conflict  NotFound  Duplicate
+    │   ├── Conflict  NotFound
     ├── TargetError                        the agent under evaluation
     │   ├── TargetTimeout  TargetUnavailable  TargetRateLimited  TargetProtocolError  DestinationForbidden
     ├── ModelError                         a model that judges, embeds or moderates
     │   ├── ModelTimeout  ModelUnavailable  ModelRateLimited  ModelAuthError  ModelRefused  ContextTooLong
     ├── JudgeError                         a model's answer that gives no verdict
-    │   ├── UnparsableAnswer  SchemaViolation  EvidenceRejected  InconsistentVerdict
+    │   ├── UnparsableAnswer
     └── StorageError
 
 `code` is stable and meant for machines; `retryable` says whether the same attempt may succeed later.
@@ -63,20 +63,12 @@ class StateError(AgentEvalError):
     code = "state"
 
 
-class IllegalTransition(StateError):
-    code = "illegal_transition"
-
-
 class Conflict(StateError):
     code = "conflict"
 
 
 class NotFound(StateError):
     code = "not_found"
-
-
-class Duplicate(StateError):
-    code = "duplicate"
 
 
 class TargetError(AgentEvalError):
@@ -169,18 +161,6 @@ class JudgeError(AgentEvalError):
 
 class UnparsableAnswer(JudgeError):
     code = "unparsable"
-
-
-class SchemaViolation(JudgeError):
-    code = "schema"
-
-
-class EvidenceRejected(JudgeError):
-    code = "evidence"
-
-
-class InconsistentVerdict(JudgeError):
-    code = "inconsistent"
 
 
 class StorageError(AgentEvalError):
