@@ -9,6 +9,7 @@ from pathlib import Path
 
 from agenteval.net.guard import Guard
 from agenteval.net.session import Sessions
+from tests.fakes.posting import posted
 
 ROOT = Path(__file__).parents[2]
 
@@ -31,8 +32,8 @@ async def test_a_scripted_model_in_its_own_process_tells_what_it_was_asked(tmp_p
     asked = {"model": "m", "messages": [{"role": "user", "content": "你好"}]}
     with running("tests.fakes.scripted_model", "0", "--script", str(script)) as url:
         async with Sessions(Guard()) as sessions:
-            reply = await sessions.at(url).post_json(f"{url}/v1/chat/completions", asked, timeout_s=5)
-            seen = await sessions.at(url).get(f"{url}/requests", timeout_s=5)
+            reply = await posted(sessions.at(url), f"{url}/v1/chat/completions", asked, timeout_s=5)
+            seen = await sessions.at(url).request("GET", f"{url}/requests", timeout_s=5)
     assert '{\\"heard\\":\\"你好\\"}' in reply.body.decode()
     assert '"content":"你好"' in seen.body.decode()
 
@@ -41,8 +42,11 @@ async def test_a_faulty_agent_in_its_own_process_remembers_each_conversation() -
     with running("tests.fakes.faulty_agent", "0") as url:
         async with Sessions(Guard()) as sessions:
             replies = [
-                await sessions.at(url).post_json(
-                    f"{url}/memory", {"message": message, "conversation_id": conversation}, timeout_s=5
+                await posted(
+                    sessions.at(url),
+                    f"{url}/memory",
+                    {"message": message, "conversation_id": conversation},
+                    timeout_s=5,
                 )
                 for conversation, message in (("a", "我要订房"), ("b", "hello"), ("a", "我最先说的是什么？"))
             ]

@@ -119,18 +119,6 @@ class Session:
         self._names = resolver
         self._client: aiohttp.ClientSession | None = None
 
-    async def post_json(
-        self, url: str, payload: object, *, headers: Mapping[str, str] | None = None, timeout_s: float
-    ) -> Response:
-        """`payload` is anything that orjson serialises; non-ASCII text travels as UTF-8, unescaped."""
-        body = orjson.dumps(payload)
-        return await self.request(
-            "POST", url, body=body, headers={**JSON_HEADERS, **(headers or {})}, timeout_s=timeout_s
-        )
-
-    async def get(self, url: str, *, headers: Mapping[str, str] | None = None, timeout_s: float) -> Response:
-        return await self.request("GET", url, headers=headers, timeout_s=timeout_s)
-
     async def request(
         self,
         method: str,

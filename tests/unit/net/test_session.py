@@ -11,6 +11,7 @@ from agenteval.net.errors import NetError, NetFault
 from agenteval.net.guard import Guard
 from agenteval.net.session import Response, Session, Sessions
 from tests.fakes.faulty_agent import FaultyAgent
+from tests.fakes.posting import posted
 
 Handler = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
@@ -45,7 +46,7 @@ class Names(AbstractResolver):
 
 async def fails(sessions: Sessions, url: str, timeout_s: float = 5) -> tuple[NetFault, bool]:
     with pytest.raises(NetError) as caught:
-        await sessions.at(url).post_json(url, {"message": "你好"}, timeout_s=timeout_s)
+        await posted(sessions.at(url), url, {"message": "你好"}, timeout_s=timeout_s)
     return caught.value.fault, caught.value.delivered
 
 
@@ -56,7 +57,7 @@ async def raw_server(handler: Handler) -> tuple[asyncio.Server, str]:
 
 async def test_a_reply_carries_status_headers_body_and_latency(sessions: Sessions, agent: FaultyAgent) -> None:
     url = f"{agent.url}/echo"
-    reply = await sessions.at(url).post_json(url, {"message": "你好 😀"}, timeout_s=5)
+    reply = await posted(sessions.at(url), url, {"message": "你好 😀"}, timeout_s=5)
     assert (reply.status, reply.json()) == (200, {"reply": "你好 😀"})
     assert reply.headers["content-TYPE"].startswith("application/json")
     assert 0 < reply.latency_ms < 5000
@@ -80,7 +81,7 @@ async def test_any_status_is_a_reply_and_no_redirect_is_followed(
     sessions: Sessions, agent: FaultyAgent, path: str
 ) -> None:
     url = f"{agent.url}/{path}"
-    reply = await sessions.at(url).post_json(url, {"message": "hi"}, timeout_s=5)
+    reply = await posted(sessions.at(url), url, {"message": "hi"}, timeout_s=5)
     assert reply.status == {"empty": 200, "redirect": 307}.get(path) or reply.status == int(path)
     assert len(agent.received) == 1
 
@@ -125,7 +126,7 @@ async def test_what_fails_after_sending_says_that_it_may_have_arrived(
 
 async def test_a_megabyte_arrives_whole(sessions: Sessions, agent: FaultyAgent) -> None:
     url = f"{agent.url}/large"
-    reply = await sessions.at(url).post_json(url, {"message": "hi"}, timeout_s=5)
+    reply = await posted(sessions.at(url), url, {"message": "hi"}, timeout_s=5)
     assert reply.json() == {"reply": "大" * (1024 * 1024 // 3)}
 
 
@@ -134,7 +135,7 @@ async def test_a_body_that_is_not_json_is_told_when_it_is_read(
     sessions: Sessions, agent: FaultyAgent, path: str
 ) -> None:
     url = f"{agent.url}/{path}"
-    reply = await sessions.at(url).post_json(url, {"message": "hi"}, timeout_s=5)
+    reply = await posted(sessions.at(url), url, {"message": "hi"}, timeout_s=5)
     with pytest.raises(NetError) as caught:
         reply.json()
     assert (caught.value.fault, caught.value.delivered) == (NetFault.PROTOCOL, True)
@@ -179,7 +180,7 @@ async def test_an_unknown_host_was_not_delivered() -> None:
 
     session = Session("http://agent.example/", guard=Guard(), resolver=Nobody([]))
     with pytest.raises(NetError) as caught:
-        await session.get("http://agent.example/", timeout_s=5)
+        await session.request("GET", "http://agent.example/", timeout_s=5)
     await session.close()
     assert (caught.value.fault, caught.value.delivered) == (NetFault.DNS, False)
 
@@ -198,7 +199,7 @@ async def test_a_connection_that_takes_too_long_was_not_delivered(which: str) ->
         connect_timeout_s=0.02 if which == "connect" else 60,
     )
     with pytest.raises(NetError) as caught:
-        await session.get("http://agent.example/", timeout_s=0.02 if which == "total" else 60)
+        await session.request("GET", "http://agent.example/", timeout_s=0.02 if which == "total" else 60)
     await session.close()
     assert (caught.value.fault, caught.value.delivered) == (NetFault.TIMEOUT, False)
 
@@ -209,7 +210,7 @@ async def test_plain_http_behind_an_https_url_is_a_tls_error(sessions: Sessions,
 
 async def test_a_header_that_cannot_be_sent_is_reported(sessions: Sessions, agent: FaultyAgent) -> None:
     with pytest.raises(NetError) as caught:
-        await sessions.at(agent.url).get(agent.url, headers={"X-Key": "a\r\nInjected: yes"}, timeout_s=5)
+        await sessions.at(agent.url).request("GET", agent.url, headers={"X-Key": "a\r\nInjected: yes"}, timeout_s=5)
     assert caught.value.fault is NetFault.PROTOCOL
 
 
@@ -228,7 +229,7 @@ async def test_a_dead_kept_alive_connection_is_not_used_twice_for_a_message(sess
 
     server, url = await raw_server(answer)
     async with server:
-        await sessions.at(url).post_json(url, {}, timeout_s=5)
+        await posted(sessions.at(url), url, {}, timeout_s=5)
         assert await fails(sessions, url) == (NetFault.DROPPED, True)
     assert requests == 2
 
@@ -246,7 +247,7 @@ async def test_connections_are_reused_and_shared_by_one_origin(sessions: Session
     server, url = await raw_server(answer)
     async with server:
         for path in ("v1/a", "v1/b"):
-            await sessions.at(url + path).post_json(url + path, {}, timeout_s=5)
+            await posted(sessions.at(url + path), url + path, {}, timeout_s=5)
         assert sessions.at(url) is sessions.at(url + "v1/c")
         await sessions.close()
     assert connections == 1
@@ -264,7 +265,7 @@ async def test_no_cookie_travels_from_one_request_to_the_next(sessions: Sessions
     server, url = await raw_server(answer)
     async with server:
         for _ in range(2):
-            await sessions.at(url).get(url, timeout_s=5)
+            await sessions.at(url).request("GET", url, timeout_s=5)
         await sessions.close()
     assert len(heads) == 2
     assert b"cookie" not in heads[1].lower()
@@ -275,7 +276,7 @@ async def test_proxy_settings_of_the_environment_are_ignored(
 ) -> None:
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
     url = f"{agent.url}/echo"
-    assert (await sessions.at(url).post_json(url, {"message": "hi"}, timeout_s=5)).status == 200
+    assert (await posted(sessions.at(url), url, {"message": "hi"}, timeout_s=5)).status == 200
 
 
 async def test_waiting_for_the_network_inside_a_write_transaction_is_a_bug(
@@ -283,14 +284,14 @@ async def test_waiting_for_the_network_inside_a_write_transaction_is_a_bug(
 ) -> None:
     token = forbid.set(True)
     with pytest.raises(RuntimeError, match="write transaction"):
-        await sessions.at(agent.url).get(agent.url, timeout_s=5)
+        await sessions.at(agent.url).request("GET", agent.url, timeout_s=5)
     forbid.reset(token)
     assert agent.received == []
 
 
 async def test_a_session_sends_its_requests_to_its_own_origin_only(sessions: Sessions, agent: FaultyAgent) -> None:
     with pytest.raises(NetError) as caught:
-        await sessions.at(agent.url).get("http://127.0.0.1:1/messages/1", timeout_s=5)
+        await sessions.at(agent.url).request("GET", "http://127.0.0.1:1/messages/1", timeout_s=5)
     assert caught.value.fault is NetFault.FORBIDDEN
 
 
@@ -301,13 +302,13 @@ async def test_a_name_that_leads_to_a_private_address_is_not_connected(agent: Fa
     for answers in ([["127.0.0.1"]], [["8.8.8.8", "127.0.0.1"]]):
         session = Session(url, guard=Guard(private=False), resolver=Names(*answers))
         with pytest.raises(NetError) as caught:
-            await session.post_json(url, {"message": "hi"}, timeout_s=5)
+            await posted(session, url, {"message": "hi"}, timeout_s=5)
         await session.close()
         assert caught.value.fault is NetFault.FORBIDDEN
     assert agent.received == []
 
     session = Session(url, guard=Guard.of(["agent.example"], private=False), resolver=Names(["127.0.0.1"]))
-    assert (await session.post_json(url, {"message": "hi"}, timeout_s=5)).status == 200
+    assert (await posted(session, url, {"message": "hi"}, timeout_s=5)).status == 200
     await session.close()
 
 
@@ -320,5 +321,5 @@ async def test_an_address_that_is_not_allowed_is_refused_before_anything_is_sent
 async def test_cancelling_a_request_leaves_the_session_usable(sessions: Sessions, agent: FaultyAgent) -> None:
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(0.03):
-            await sessions.at(agent.url).post_json(f"{agent.url}/hang", {}, timeout_s=60)
-    assert (await sessions.at(agent.url).post_json(f"{agent.url}/echo", {}, timeout_s=5)).status == 200
+            await posted(sessions.at(agent.url), f"{agent.url}/hang", {}, timeout_s=60)
+    assert (await posted(sessions.at(agent.url), f"{agent.url}/echo", {}, timeout_s=5)).status == 200
