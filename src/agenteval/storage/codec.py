@@ -19,8 +19,8 @@ import orjson
 
 from agenteval.domain.outcome import CaseOutcome, RuleResult
 from agenteval.domain.ports import Call, Usage
-from agenteval.domain.questions import Ask, Judged, Question, Unscored, judged_from_json, judged_to_json
-from agenteval.domain.records import Run, StoredAnswer
+from agenteval.domain.questions import Ask, Judged, Question, Unscored, judged_to_json
+from agenteval.domain.records import Run
 from agenteval.domain.transcript import Turn
 
 T = TypeVar("T")
@@ -104,13 +104,6 @@ def answer_row(ask: Ask, answer: Judged[Any] | Unscored) -> tuple[Any, ...]:
     if isinstance(answer, Judged):
         return ask.key, item, text, answer.by, None, dumps(judged_to_json(answer))
     return ask.key, item, text, None, answer.cause.value, dumps(answer)
-
-
-def load_answer(ask: Ask, stored: StoredAnswer) -> Judged[Any] | Unscored:
-    """The stored answer to `ask`. Raises FormError when the question's form has changed since."""
-    if stored.cause is None:
-        return judged_from_json(ask, stored.answer)
-    return cast("Unscored", _reader(Unscored)(stored.answer))
 
 
 # ---- from a type to its reader, compiled once ------------------------------------------------------------------------

@@ -27,8 +27,9 @@ from agenteval.domain.questions import (
     Ranking,
     Similarity,
     Unscored,
+    judged_from_json,
 )
-from agenteval.domain.records import Run, RunStatus, StoredAnswer
+from agenteval.domain.records import Run, RunStatus
 from agenteval.domain.scenario import (
     Case,
     CaseType,
@@ -271,10 +272,15 @@ ANSWERS: list[tuple[Ask, Judged[Any] | Unscored]] = [
 
 
 @pytest.mark.parametrize(("ask", "answer"), ANSWERS, ids=lambda value: type(value).__name__)
-def test_an_answer_is_read_as_written(ask: Ask, answer: Judged[Any] | Unscored) -> None:
-    key, item, text, by, cause, stored = codec.answer_row(ask, answer)
+def test_an_answer_is_stored_whole(ask: Ask, answer: Judged[Any] | Unscored) -> None:
+    key, _, _, by, cause, stored = codec.answer_row(ask, answer)
     assert key == ask.key
-    assert codec.load_answer(ask, StoredAnswer(key, item, text, by, cause, orjson.loads(stored))) == answer
+    if isinstance(answer, Judged):
+        assert (by, cause) == (answer.by, None)
+        assert judged_from_json(ask, orjson.loads(stored)) == answer
+    else:
+        assert (by, cause) == (None, answer.cause)
+        assert orjson.loads(stored) == answer._asdict() | {"calls": list(answer.calls)}
 
 
 def test_fractions_and_times_have_one_text() -> None:
