@@ -2,12 +2,13 @@
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from typing import Any
 
+from agenteval.domain.forms import FormError
 from agenteval.domain.json_value import Json, canonical
 from agenteval.domain.ports import Memo
 from agenteval.domain.questions import Ask, Judged, Question, View, judged_from_json, judged_to_json
-from agenteval.domain.transcript import Dialog
-from agenteval.judge.compile import transcript_lines
+from agenteval.domain.transcript import Dialog, Turn
 from agenteval.judge.panel import Answered, Said
 
 
@@ -23,7 +24,8 @@ class MemoStep:
         keys = self._keys(dialog, asks)
         known = await self._memo.get(list(keys.values())) if keys else {}
         by_key = {ask.key: ask for ask in asks}
-        return Said({key: judged_from_json(by_key[key], known[memo]) for key, memo in keys.items() if memo in known})
+        recalled = {key: _recalled(by_key[key], known[memo]) for key, memo in keys.items() if memo in known}
+        return Said({key: answer for key, answer in recalled.items() if answer is not None})
 
     async def learn(self, dialog: Dialog, asks: Sequence[Ask], answers: Answered) -> None:
         new = {
@@ -50,6 +52,20 @@ class MemoStep:
         return keys
 
 
+def _recalled(ask: Ask, kept: Json) -> Judged[Any] | None:
+    """None when the form has become stricter since the answer was kept: it is asked again, and replaced."""
+    try:
+        return judged_from_json(ask, kept)
+    except FormError:
+        return None
+
+
 def _shown(dialog: Dialog, view: View) -> str:
-    lines = [line for turn in view.turns(dialog) for line in transcript_lines(turn, view)]
-    return hashlib.sha256(canonical(lines)).hexdigest()
+    """What a judge sees, by its exact characters: spans count them."""
+    turns = [(turn.index, turn.sent_message, _of_agent(turn) if view.agent else None) for turn in view.turns(dialog)]
+    return hashlib.sha256(canonical(turns)).hexdigest()
+
+
+def _of_agent(turn: Turn) -> Json:
+    calls = [[call.name, call.arguments, call.result, call.ok] for call in turn.tool_calls]
+    return [turn.status, turn.reply_text, calls]

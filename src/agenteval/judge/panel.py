@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias
 
+from agenteval.domain.errors import StorageError
 from agenteval.domain.forms import FormError
 from agenteval.domain.ports import Call
 from agenteval.domain.questions import Ask, Cause, Judged, Question, Unscored
@@ -39,10 +40,12 @@ class Panel:
         self._steps = steps
 
     async def answer(self, dialog: Dialog, asks: Sequence[Ask], *, until_s: float | None = None) -> Said:
-        """An answer to every one of `asks`; only to some when the loop's clock passes `until_s`."""
+        """An answer to every one of `asks`; only to some when the loop's clock passes `until_s`. A step that breaks
+        answers nothing: what nobody after it answers either has its fault as the cause. Raises StorageError alone."""
         answers: dict[str, Judged[Any] | Unscored] = {}
         calls: list[Call] = []
         left = list(asks)
+        unanswered = Unscored(Cause.NEEDS_JUDGE)
         for i, step in enumerate(self._steps):
             if not left:
                 break
@@ -50,16 +53,19 @@ class Panel:
             try:
                 async with deadline:
                     said = await step.answer(dialog, left)
-            except TimeoutError:
-                if not deadline.expired():
-                    raise
-                return Said(answers, calls)
+            except StorageError:
+                raise
+            except Exception as error:  # noqa: BLE001 - what breaks on one dialog does not end the run
+                if deadline.expired():
+                    return Said(answers, calls)
+                unanswered = Unscored(Cause.MODEL_ERROR, f"{type(error).__name__}: {error}")
+                continue
             for earlier in self._steps[:i]:
                 await earlier.learn(dialog, left, said.answers)
             answers.update(said.answers)
             calls.extend(said.calls)
             left = [ask for ask in left if ask.key not in said.answers]
-        answers.update({ask.key: Unscored(Cause.NEEDS_JUDGE) for ask in left})
+        answers.update({ask.key: unanswered for ask in left})
         return Said(answers, calls)
 
 

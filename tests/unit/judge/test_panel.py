@@ -1,5 +1,6 @@
 """The panel: code first, then what is remembered, then encoders and models; the rest needs a judge."""
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -9,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from agenteval.domain.errors import StorageError
+from agenteval.domain.errors import ModelError, StorageError
 from agenteval.domain.forms import AgentQuote, Form
 from agenteval.domain.json_value import Json
 from agenteval.domain.ports import Embedded, Moderated, Role, Usage
@@ -30,7 +31,7 @@ from agenteval.domain.transcript import Dialog, Turn
 from agenteval.judge.encoder import Encoder
 from agenteval.judge.local import CharNgrams
 from agenteval.judge.memo import MemoStep
-from agenteval.judge.panel import ByCode, Panel
+from agenteval.judge.panel import Answered, ByCode, Panel, Said
 from agenteval.models import ModelContext
 from agenteval.models.roles import build
 from agenteval.net.guard import Guard
@@ -108,6 +109,40 @@ async def test_everything_gets_an_answer() -> None:
     assert len(said.answers) == 4
 
 
+class Broken:
+    """A step of ours that fails on some dialog."""
+
+    def __init__(self, error: BaseException) -> None:
+        self.error = error
+
+    async def answer(self, dialog: Dialog, asks: Sequence[Ask]) -> Said:
+        raise self.error
+
+    async def learn(self, dialog: Dialog, asks: Sequence[Ask], answers: Answered) -> None: ...
+
+
+class TestBroken:
+    QUESTION = Question("colour", Seen, "colour")
+
+    @pytest.mark.parametrize("error", [KeyError("data"), TimeoutError("its own"), ModelError("no")])
+    async def test_a_step_that_breaks_takes_nothing_from_those_after_it(self, error: Exception) -> None:
+        async with scripted_judge({"colour": BLUE}) as judge:
+            said = await Panel(Broken(error), judge.judge).answer(DIALOG, [self.QUESTION, Moderation("a")])
+        assert isinstance(said.answers[self.QUESTION.key], Judged)
+        unscored = said.answers[Moderation("a").key]
+        assert unscored == Unscored(Cause.MODEL_ERROR, f"{type(error).__name__}: {error}")
+
+    async def test_one_that_breaks_last_loses_no_answer(self) -> None:
+        question = coded("是蓝色")
+        said = await Panel(ByCode(), Broken(ZeroDivisionError())).answer(DIALOG, [question, self.QUESTION])
+        assert isinstance(said.answers[question.key], Judged)
+
+    @pytest.mark.parametrize("error", [StorageError("disk full"), asyncio.CancelledError()])
+    async def test_what_ends_the_run_goes_through(self, error: BaseException) -> None:
+        with pytest.raises(type(error)):
+            await Panel(Broken(error)).answer(DIALOG, [self.QUESTION])
+
+
 class TestMemo:
     QUESTION = Question("colour", Seen, "colour")
 
@@ -136,6 +171,26 @@ class TestMemo:
         assert await self.ask(memo, DIALOG, self.QUESTION, model="m2") == 1
         longer = Dialog((*DIALOG.turns, Turn(1, "真的？", "真的")))
         assert await self.ask(memo, longer, self.QUESTION) == 1
+
+    async def test_what_no_longer_fits_its_form_is_asked_again_and_replaced(self) -> None:
+        memo = MemoryMemo()
+        await self.ask(memo, DIALOG, self.QUESTION)
+        (key,) = memo.kept
+        memo.kept[key] = {**memo.kept[key], "value": {"colour": "green"}}  # type: ignore[dict-item]
+        assert await self.ask(memo, DIALOG, self.QUESTION) == 1
+        assert await self.ask(memo, DIALOG, self.QUESTION) == 0
+
+    async def test_spans_of_other_line_breaks_are_not_taken_over(self) -> None:
+        memo = MemoryMemo()
+        question = Question("colour", Seen, "colour")
+        for line_break in ("\n", "\r\n", "\r", "\u2028"):
+            dialog = Dialog((Turn(0, "什么颜色？", f"不是红色，{line_break}是蓝色"),))
+            async with scripted_judge({"colour": BLUE}) as judge:
+                said = await Panel(MemoStep(memo, {Question: "m"}), judge.judge).answer(dialog, [question])
+            answer = said.answers[question.key]
+            assert isinstance(answer, Judged)
+            span = answer.value.quote.span
+            assert dialog[0].reply_text[span.start : span.end] == "是蓝色"
 
     async def test_what_a_view_hides_does_not_count(self) -> None:
         memo = MemoryMemo()
