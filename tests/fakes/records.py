@@ -40,6 +40,7 @@ POLITE = RuleResult(
     detail={"score": 7, "of": 10},
     label="tone",
 )
+MODEL_FAILED = RuleResult("llm_score", ResultStatus.FAILED_TO_SCORE, cause=Cause.MODEL_ERROR, label="tone")
 UNJUDGED = RuleResult("task_completion", ResultStatus.FAILED_TO_SCORE, cause=Cause.NEEDS_JUDGE, label="task")
 BOOKING = dialog(said("您好，几位？", "订一张桌子", latency_ms=120.0), said({"text": "好的"}, "四位", latency_ms=80.5))
 
@@ -67,11 +68,12 @@ def record(
     *,
     said: Dialog = BOOKING,
     results: tuple[RuleResult, ...] = (POLITE, UNJUDGED),
+    failure: str = "",
     cost: Fraction | None = Fraction(1, 3000),
 ) -> CaseRecord:
     asks: list[Ask] = [Similarity("好的", "可以"), Moderation("好的")]
     answers: dict[str, Judged[Any] | Unscored] = {
-        asks[0].key: Unscored(Cause.NEEDS_JUDGE),
+        asks[0].key: Unscored(Cause.MODEL_ERROR, failure) if failure else Unscored(Cause.NEEDS_JUDGE),
         asks[1].key: Judged(Flags(("none",)), "model:m", ("call",)),
     }
     return CaseRecord(

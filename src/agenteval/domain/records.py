@@ -16,8 +16,8 @@ from agenteval.domain.transcript import Dialog, Turn
 
 
 class RunStatus(StrEnum):
-    """`interrupted`: stopped by a person or a crash; `failed`: could not go on, or not deliver every message. Both can
-    be resumed."""
+    """`interrupted`: stopped by a person or a crash; `failed`: could not go on, not deliver every message or not have
+    every dialog judged. Both can be resumed."""
 
     RUNNING = "running"
     COMPLETED = "completed"
@@ -58,7 +58,8 @@ class RunCase:
 
 @dataclass(frozen=True, slots=True)
 class AttemptKey:
-    """Repeats and attempts count from 1. A repeat is wanted; a further attempt makes up for an interrupted one.
+    """Repeats and attempts count from 1. A repeat is wanted; a further attempt makes up for one that was interrupted,
+    not delivered or not judged.
 
     `id` is a hash of the others, with the case's number before it: rows written one after the other then stand side by
     side in every index, which halves the cost of writing 100,000 cases.
@@ -77,11 +78,20 @@ class AttemptKey:
 
 
 @dataclass(frozen=True, slots=True)
+class Held:
+    """The dialog of an earlier attempt, to be judged again."""
+
+    conversation_id: str
+    dialog: Dialog
+
+
+@dataclass(frozen=True, slots=True)
 class Work:
-    """One attempt to be made."""
+    """One attempt to be made. With `held` there is nobody to talk to any more."""
 
     key: AttemptKey
     case: Case
+    held: Held | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,16 +30,14 @@ class Setup:
 
 async def attempt(work: Work, setup: Setup) -> None:
     """Raises only what stops the run: nothing that agent or judge do."""
-    agent, clock, progress = setup.agent, setup.clock, setup.progress
+    clock, progress = setup.clock, setup.progress
 
-    progress.move(None, Stage.SLOT)
-    async with agent.slots:
-        progress.move(Stage.SLOT, Stage.AGENT)
-        started = AttemptStarted(work.key, conversation_id(setup.secret, work.key), clock.now())
-        time = TimeLimit(clock, setup.case_limit_s)
-        dialog = await converse(agent, work.case, started, setup.sink, clock, time=time)
-
-    progress.move(Stage.AGENT, Stage.JUDGE)
+    if work.held is None:
+        started, dialog, time = await _talk(work, setup)
+    else:
+        progress.move(None, Stage.JUDGE)
+        started = AttemptStarted(work.key, work.held.conversation_id, clock.now())
+        dialog, time = work.held.dialog, TimeLimit(clock, setup.case_limit_s)
     evaluation = await setup.judge(work.case, dialog, time)
 
     await setup.sink.put(
@@ -55,3 +53,16 @@ async def attempt(work: Work, setup: Setup) -> None:
         )
     )
     progress.finished(evaluation.outcome)
+
+
+async def _talk(work: Work, setup: Setup) -> tuple[AttemptStarted, Dialog, TimeLimit]:
+    """The dialog, and what time is left of the case's."""
+    agent, clock, progress = setup.agent, setup.clock, setup.progress
+    progress.move(None, Stage.SLOT)
+    async with agent.slots:
+        progress.move(Stage.SLOT, Stage.AGENT)
+        started = AttemptStarted(work.key, conversation_id(setup.secret, work.key), clock.now())
+        time = TimeLimit(clock, setup.case_limit_s)
+        dialog = await converse(agent, work.case, started, setup.sink, clock, time=time)
+    progress.move(Stage.AGENT, Stage.JUDGE)
+    return started, dialog, time

@@ -7,26 +7,53 @@ from datetime import datetime
 from itertools import islice
 from typing import Any
 
-from sqlalchemy import RowMapping, Select, func, insert, select, update
+import orjson
+from sqlalchemy import ColumnElement, FromClause, Row, RowMapping, Select, exists, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from agenteval.domain.errors import NotFound
 from agenteval.domain.outcome import OutcomeCause, SuccessLevel
-from agenteval.domain.records import AttemptKey, AttemptStatus, Run, RunCase, RunStatus, Work
+from agenteval.domain.questions import Cause
+from agenteval.domain.records import AttemptKey, AttemptStatus, Held, Run, RunCase, RunStatus, Work
 from agenteval.domain.scenario import Case
-from agenteval.domain.transcript import TurnStatus
-from agenteval.storage.codec import RUN, dumps, loads, time_text
+from agenteval.domain.transcript import Dialog, Turn, TurnStatus
+from agenteval.storage.codec import RUN, TURN, dumps, loads, time_text
 from agenteval.storage.store import Store
-from agenteval.storage.tables import ATTEMPTS, RUN_CASES, RUNS, TURNS
+from agenteval.storage.tables import ANSWERS, ATTEMPTS, RESULTS, RUN_CASES, RUNS, TURNS
 
 PAGE = 500
-_DELIVERED = ATTEMPTS.c.cause.is_(None) | (ATTEMPTS.c.cause != OutcomeCause.NOT_DELIVERED)
-_DONE = (ATTEMPTS.c.status == AttemptStatus.FINISHED) & _DELIVERED
+
+
+def _delivered(attempts: FromClause) -> ColumnElement[bool]:
+    c = attempts.c
+    return (c.status == AttemptStatus.FINISHED) & (c.cause.is_(None) | (c.cause != OutcomeCause.NOT_DELIVERED))
+
+
+def _unjudged(attempts: FromClause) -> ColumnElement[bool]:
+    """A model failed that was to judge it."""
+    failed = exists().where(RESULTS.c.attempt_id == attempts.c.id, RESULTS.c.cause == Cause.MODEL_ERROR)
+    return _delivered(attempts) & failed
+
+
+def _done(attempts: FromClause) -> ColumnElement[bool]:
+    return _delivered(attempts) & ~_unjudged(attempts)
+
+
+_OTHERS = ATTEMPTS.alias("others")
+_OPEN = ~exists().where(
+    _OTHERS.c.run_id == ATTEMPTS.c.run_id,
+    _OTHERS.c.n == ATTEMPTS.c.n,
+    _OTHERS.c.repeat == ATTEMPTS.c.repeat,
+    _done(_OTHERS),
+)
+"""No attempt at the same repeat is done."""
+_IN_ORDER = (ATTEMPTS.c.n, ATTEMPTS.c.repeat, ATTEMPTS.c.attempt)
+_LAST_FIRST = (ATTEMPTS.c.n, ATTEMPTS.c.repeat, ATTEMPTS.c.attempt.desc())
 
 
 @dataclass(frozen=True, slots=True)
 class RunStats:
-    """A run in a list. `finished` counts its attempts of `wanted`, but for those whose messages could not be delivered;
+    """A run in a list. `finished` counts its attempts of `wanted`, but for those that could not be delivered or judged;
     `passed` of the `known` ones; `levels` how many came out as what, None being those whose level is null."""
 
     run: Run
@@ -87,7 +114,7 @@ async def finish(store: Store, run_id: str, status: RunStatus, at: datetime, err
 
 
 async def left(store: Store, run: Run) -> int:
-    """How many repeats have no finished attempt, or only such that could not be delivered."""
+    """How many repeats have no finished attempt, or only such that could not be delivered or judged."""
     async with store.read() as connection:
         stats = await _stats(connection, run)
     return stats.wanted - stats.finished
@@ -98,31 +125,57 @@ async def undelivered(store: Store, run_id: str) -> str:
     query = (
         select(TURNS.c.error)
         .join(ATTEMPTS)
-        .where(ATTEMPTS.c.run_id == run_id, TURNS.c.status == TurnStatus.NOT_DELIVERED)
-        .order_by(ATTEMPTS.c.n, ATTEMPTS.c.repeat, ATTEMPTS.c.attempt)
+        .where(ATTEMPTS.c.run_id == run_id, _OPEN, TURNS.c.status == TurnStatus.NOT_DELIVERED)
+        .order_by(*_LAST_FIRST)
         .limit(1)
     )
     async with store.read() as connection:
         return await connection.scalar(query) or ""
 
 
+async def unjudged(store: Store, run_id: str) -> tuple[int, str]:
+    """How many repeats have a dialog that no model could judge yet, and why the first could not be."""
+    places = select(ATTEMPTS.c.n, ATTEMPTS.c.repeat).where(ATTEMPTS.c.run_id == run_id, _OPEN, _unjudged(ATTEMPTS))
+    first = (
+        select(ANSWERS.c.answer)
+        .join(ATTEMPTS)
+        .where(ATTEMPTS.c.run_id == run_id, _OPEN, ANSWERS.c.cause == Cause.MODEL_ERROR)
+        .order_by(*_LAST_FIRST)
+        .limit(1)
+    )
+    async with store.read() as connection:
+        count = (await connection.execute(select(func.count()).select_from(places.distinct().subquery()))).scalar_one()
+        answer = await connection.scalar(first)
+    return count, orjson.loads(answer)["detail"] if answer else ""
+
+
 async def work(store: Store, run: Run) -> AsyncIterator[Work]:
-    """An attempt for each repeat of each case that has no finished one, or only such that could not be delivered; in
-    order, read page by page. What is begun after its page was read does not change it, so one iterator at a time may
-    work on a run."""
+    """An attempt for each repeat of each case that has no finished one, or only such that could not be delivered or
+    judged; in order, read page by page. What is begun after its page was read does not change it, so one iterator at a
+    time may work on a run."""
     last = -1
     while page := await _page(store, run.id, last):
         for n, case, seen in page:
             for repeat in range(1, run.repeats + 1):
-                attempts = seen.get(repeat, {})
-                if not any(attempts.values()):
-                    key = AttemptKey(run.id, n, case.id, repeat, max(attempts, default=0) + 1)
-                    yield Work(key, case)
+                attempts = seen[repeat]
+                if not any(attempt.done for attempt in attempts):
+                    key = AttemptKey(run.id, n, case.id, repeat, max((a.attempt for a in attempts), default=0) + 1)
+                    unjudged = [attempt for attempt in attempts if attempt.unjudged]
+                    yield Work(key, case, await _held(store, unjudged[-1].id) if unjudged else None)
         last = page[-1][0]
 
 
-async def _page(store: Store, run_id: str, after: int) -> list[tuple[int, Case, dict[int, dict[int, bool]]]]:
-    """The next cases, each with its attempts by repeat and number: whether they settle it."""
+async def _held(store: Store, attempt_id: str) -> Held:
+    conversation = select(ATTEMPTS.c.conversation_id).where(ATTEMPTS.c.id == attempt_id)
+    turns = select(TURNS).where(TURNS.c.attempt_id == attempt_id).order_by(TURNS.c.index)
+    async with store.read() as connection:
+        conversation_id = (await connection.execute(conversation)).scalar_one()
+        rows = (await connection.execute(turns)).mappings().all()
+    return Held(conversation_id, Dialog(tuple(Turn(**TURN.values(row)) for row in rows)))
+
+
+async def _page(store: Store, run_id: str, after: int) -> list[tuple[int, Case, defaultdict[int, list[Row[Any]]]]]:
+    """The next cases, each with its attempts by repeat: `id`, number, whether it is `done` or `unjudged`."""
     in_run = (RUN_CASES.c.run_id == run_id) & (RUN_CASES.c.n > after)
     cases = select(RUN_CASES.c.n, RUN_CASES.c.case).where(in_run).order_by(RUN_CASES.c.n).limit(PAGE)
     async with store.read() as connection:
@@ -130,11 +183,12 @@ async def _page(store: Store, run_id: str, after: int) -> list[tuple[int, Case, 
         if not page:
             return []
         between = ATTEMPTS.c.n.between(page[0].n, page[-1].n)
-        attempts = select(ATTEMPTS.c.n, ATTEMPTS.c.repeat, ATTEMPTS.c.attempt, _DONE.label("done"))
-        rows = await connection.execute(attempts.where(ATTEMPTS.c.run_id == run_id, between))
-    seen: defaultdict[int, dict[int, dict[int, bool]]] = defaultdict(dict)
-    for n, repeat, attempt, done in rows:
-        seen[n].setdefault(repeat, {})[attempt] = bool(done)
+        kinds = (_done(ATTEMPTS).label("done"), _unjudged(ATTEMPTS).label("unjudged"))
+        attempts = select(ATTEMPTS.c.id, ATTEMPTS.c.n, ATTEMPTS.c.repeat, ATTEMPTS.c.attempt, *kinds)
+        rows = await connection.execute(attempts.where(ATTEMPTS.c.run_id == run_id, between).order_by(*_IN_ORDER))
+    seen: defaultdict[int, defaultdict[int, list[Row[Any]]]] = defaultdict(lambda: defaultdict(list))
+    for row in rows:
+        seen[row.n][row.repeat].append(row)
     return [(n, loads(Case, case), seen[n]) for n, case in page]
 
 
@@ -143,7 +197,7 @@ async def _stats(connection: AsyncConnection, run: Run) -> RunStats:
     wanted = run.repeats * (await connection.execute(cases)).scalar_one()
     groups = await connection.execute(
         select(ATTEMPTS.c.success_level, ATTEMPTS.c.passed, func.count())
-        .where(ATTEMPTS.c.run_id == run.id, _DONE)
+        .where(ATTEMPTS.c.run_id == run.id, _done(ATTEMPTS))
         .group_by(ATTEMPTS.c.success_level, ATTEMPTS.c.passed)
     )
     levels: defaultdict[SuccessLevel | None, int] = defaultdict(int)

@@ -9,7 +9,7 @@ from agenteval.domain.errors import TargetError, TargetTimeout
 from agenteval.domain.outcome import CaseOutcome
 from agenteval.domain.ports import AgentReply
 from agenteval.domain.questions import Answers
-from agenteval.domain.records import AttemptStarted, CaseRecord, TurnDone, TurnSending, Work
+from agenteval.domain.records import AttemptStarted, CaseRecord, Held, TurnDone, TurnSending, Work
 from agenteval.domain.scenario import Case
 from agenteval.domain.transcript import Dialog, TurnStatus
 from agenteval.engine.attempt import Setup, attempt
@@ -19,7 +19,7 @@ from agenteval.engine.evaluate import Evaluation
 from agenteval.engine.progress import Progress, Stage
 from agenteval.engine.time_limit import TimeLimit
 from tests.fakes.clock import FakeClock
-from tests.fakes.records import POLITE, SUCCESS, UNSCORED, key, places, started
+from tests.fakes.records import BOOKING, POLITE, SUCCESS, UNSCORED, key, places, started
 from tests.fakes.sink import ListSink
 from tests.unit.engine.agents import Behaviour, FakeChannel, agent
 
@@ -61,6 +61,17 @@ async def test_every_message_is_marked_before_it_is_sent_and_its_reply_kept_afte
     assert [turn.sent_message for turn in record.dialog] == list(CASE.messages)
     assert [turn.reply for turn in record.dialog] == ["回复 1", "回复 2", "回复 3"]
     assert (record.results, record.outcome, record.started.key) == ((POLITE,), SUCCESS, key())
+
+
+async def test_a_dialog_that_was_held_before_is_judged_again_without_talking_to_the_agent() -> None:
+    sink, channel = ListSink(), FakeChannel()
+    held = Held("conversation-of-attempt-1", BOOKING)
+    await attempt(Work(key(attempt=2), CASE, held), setup(channel, sink))
+    assert channel.heard == {}
+    (record,) = sink.rows
+    assert isinstance(record, CaseRecord)
+    assert (record.started.key, record.started.conversation_id) == (key(attempt=2), held.conversation_id)
+    assert (record.dialog, record.results, record.outcome) == (BOOKING, (POLITE,), SUCCESS)
 
 
 async def test_what_touches_nothing_outside_needs_no_marks() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from agenteval.domain.errors import NotFound, StorageError
 from agenteval.domain.outcome import SuccessLevel
-from agenteval.domain.records import RunStatus, Work
+from agenteval.domain.records import AttemptKey, CaseRecord, Held, RunStatus, Work
 from agenteval.domain.run_summary import Tally, UsageTotal
 from agenteval.domain.transcript import Dialog, Turn, TurnStatus
 from agenteval.storage import attempts, runs
@@ -16,7 +16,20 @@ from agenteval.storage.runs import PAGE, RunStats
 from agenteval.storage.store import Store
 from agenteval.storage.writer import Writer
 from tests.fakes.clock import START
-from tests.fakes.records import NOT_DELIVERED, POLITE, SUCCESS, UNJUDGED, UNSCORED, key, places, record, run, started
+from tests.fakes.records import (
+    BOOKING,
+    MODEL_FAILED,
+    NOT_DELIVERED,
+    POLITE,
+    SUCCESS,
+    UNJUDGED,
+    UNSCORED,
+    key,
+    places,
+    record,
+    run,
+    started,
+)
 
 
 async def left(store: Store, run_id: str = "run") -> list[tuple[int, int, int]]:
@@ -116,6 +129,31 @@ async def test_what_was_not_delivered_is_left_and_counts_once_it_was(store: Stor
     assert await left(store) == []
     found = [[fact.outcome for fact in facts] async for _, facts in attempts.facts(store, "run")]
     assert found == [[SUCCESS], [SUCCESS]], "the attempt that was not delivered is shown, but no longer counted"
+
+
+async def test_what_no_model_judged_is_left_with_its_dialog_until_it_is(store: Store) -> None:
+    await runs.create(store, run(repeats=2), places(2))
+
+    def failed(of: AttemptKey, why: str) -> CaseRecord:
+        return record(of, UNSCORED, results=(MODEL_FAILED,), failure=why)
+
+    async with Writer(store) as writer:
+        await writer.put(record(key(0)))
+        await writer.put(failed(key(0, repeat=2), "the judge timed out"))
+        await writer.put(failed(key(1), "the judge answered 500"))
+        await writer.put(record(key(1, repeat=2)))
+    work = [work async for work in runs.work(store, run(repeats=2))]
+    assert [(one.key.n, one.key.repeat, one.key.attempt) for one in work] == [(0, 2, 2), (1, 1, 2)]
+    assert work[0].held == Held(f"conversation-{key(0, repeat=2).id}", BOOKING)
+    assert await runs.unjudged(store, "run") == (2, "the judge timed out")
+    assert await runs.left(store, run(repeats=2)) == 2
+    assert [stats.finished for stats in await runs.listed(store, limit=1)] == [2]
+
+    async with Writer(store) as writer:
+        await writer.put(record(key(0, repeat=2, attempt=2)))
+        await writer.put(failed(key(1, attempt=2), "the judge answered 502"))
+    assert await left(store) == [(1, 1, 3)]
+    assert await runs.unjudged(store, "run") == (1, "the judge answered 502"), "only of what is left, and the last"
 
 
 async def test_the_latest_of_no_runs_is_a_clear_error(store: Store) -> None:
