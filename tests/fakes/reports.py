@@ -151,7 +151,7 @@ CONFIG: Mapping[str, Json] = {
     "repeats": 1,
     "sample": None,
     "seed": 7,
-    "dialog_limit_s": None,
+    "case_limit_s": 1800.0,
     "models": {"judge": None, "embedding": None, "moderation": None, "local_scorer": "char-ngrams"},
     "roles": ["judge"],
     "rules": {"intent_classification": "1", "llm_score": "1", "task_completion": "1"},
@@ -386,12 +386,17 @@ def _completeness(n: int) -> CaseView:
 def english_report() -> RunReport:
     """Two repeats of one booking, one of which forgets the date, and a run with a judge model."""
     case = Case("book-table", ("A table for two, please", "Friday at 7 pm"), name="Book a table", tags=("booking",))
-    config = {
+    config: dict[str, Json] = {
         **CONFIG,
         "target_name": "bistro",
         "scenarios": ["Restaurant"],
         "repeats": 2,
-        "models": {"judge": "gpt-4o-mini", "embedding": None, "moderation": None, "local_scorer": "char-ngrams"},
+        "models": {
+            "judge": {"id": "gpt-4o-mini", "params": {"temperature": 0.0}},
+            "embedding": None,
+            "moderation": None,
+            "local_scorer": "char-ngrams",
+        },
     }
     attempts = tuple(_booking(case, repeat) for repeat in (1, 2))
     return report_of(CaseView(RunCase(0, "Restaurant", case), attempts), name="Restaurant", config=config)

@@ -1,5 +1,6 @@
 """`agenteval run`"""
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from fractions import Fraction
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from agenteval.services.runs import Plan
 
 Overrides: TypeAlias = "dict[str, Any]"
-Start: TypeAlias = "Callable[[App], Awaitable[tuple[Run, Target]]]"
+Start: TypeAlias = "Callable[[App, asyncio.Event], Awaitable[tuple[Run | None, Target]]]"
 
 POLICY = Policy.__match_args__
 SETTLED = ("scenarios", "target", "name", "repeats", "sample", "seed", "case_timeout", *POLICY)
@@ -115,7 +116,7 @@ def run(
     overrides = {name: value for name, value in overrides.items() if value is not None}
     start: Start
     if resume:
-        start = partial(_resume, resume, overrides)
+        start = partial(_resume, resume, overrides, invocation)
     else:
         plan = Plan(
             scenarios=_load_scenarios(invocation, scenarios or []),
@@ -128,6 +129,7 @@ def run(
             seed=seed,
             case_limit_s=case_timeout or None,
         )
+        invocation.secrets |= plan.target.secrets
         start = partial(_create, plan)
     output.writable(*paths.values())
 
@@ -136,7 +138,7 @@ def run(
 
         async with app(invocation.settings()) as wired:
             ended = await _work(wired, start, invocation, quiet=quiet)
-            if ended.status is RunStatus.INTERRUPTED:
+            if ended is None or ended.status is RunStatus.INTERRUPTED:
                 return INTERRUPTED
             report = await reports.report_of(wired, ended)
             await reports.write(report, paths, lang)
@@ -169,31 +171,40 @@ def _load_scenarios(invocation: Invocation, paths: list[Path]) -> "list[Scenario
     return [one.scenario for one in loaded]
 
 
-async def _create(plan: "Plan", app: "App") -> "tuple[Run, Target]":
-    return await app.runs.create(plan), plan.target
+async def _create(plan: "Plan", app: "App", stop: asyncio.Event) -> "tuple[Run | None, Target]":
+    return await app.runs.create(plan, stop), plan.target
 
 
-async def _resume(reference: str, overrides: Overrides, app: "App") -> "tuple[Run, Target]":
+async def _resume(
+    reference: str, overrides: Overrides, invocation: Invocation, app: "App", stop: asyncio.Event
+) -> "tuple[Run | None, Target]":
     from agenteval.channels.build import factory
     from agenteval.datasets import targets
     from agenteval.settings import variable
 
     run = await reports.find(app, reference)
-    return run, replace(targets.reload(run.config["target"], factory, variable), **overrides)
+    target = replace(targets.reload(run.config["target"], factory, variable), **overrides)
+    invocation.secrets |= target.secrets
+    await app.runs.reopen(run, target, stop)
+    return run, target
 
 
-async def _work(app: "App", start: "Start", invocation: Invocation, *, quiet: bool) -> "Run":
-    """The run as it ended. What stops it by itself is raised."""
+async def _work(app: "App", start: "Start", invocation: Invocation, *, quiet: bool) -> "Run | None":
+    """The run as it ended; None when it was stopped before it was begun. What stops it by itself is raised."""
     from agenteval.cli import progress
 
-    run, target = await start(app)
-    invocation.secrets |= target.secrets
-    if not quiet:
-        invocation.note(f"run {run.id}: {target.name}, judge: {app.judging.description['judge'] or 'built-in'}")
-    again = f"agenteval run --resume {run.id}"
-    with stopped_by_ctrl_c(invocation.note) as stop, progress.shown(quiet=quiet) as changed:
+    with stopped_by_ctrl_c(invocation.note) as stop:
+        run, target = await start(app, stop)
+        if run is None:
+            invocation.note("stopped before anything was begun")
+            return None
+        if not quiet:
+            judge = app.judging.models.judge
+            invocation.note(f"run {run.id}: {target.name}, judge: {judge.id if judge else 'built-in'}")
+        again = f"agenteval run --resume {run.id}"
         try:
-            ended = await app.runs.work(run, target, stop, changed)
+            with progress.shown(quiet=quiet) as changed:
+                ended = await app.runs.work(run, target, stop, changed)
         except AgentEvalError as error:
             error.fix = "; ".join(filter(None, (error.fix, f"then {again}")))
             raise

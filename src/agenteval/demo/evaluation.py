@@ -36,18 +36,18 @@ async def evaluate(app: App, languages: Sequence[Lang], stop: asyncio.Event) -> 
     }
     runs: dict[Part, Run] = {}
     for part, (agent, cases) in plans.items():
-        if not stop.is_set():
-            runs[part] = await _run(app, agent, cases, stop)
+        if not stop.is_set() and (run := await _run(app, agent, cases, stop)):
+            runs[part] = run
     return runs
 
 
-async def _run(app: App, agent: type[RepairAgent], scenarios: Sequence[Scenario], stop: asyncio.Event) -> Run:
+async def _run(app: App, agent: type[RepairAgent], scenarios: Sequence[Scenario], stop: asyncio.Event) -> Run | None:
     async with serving(agent) as url:
         params: dict[str, Json] = {"url": url}
         target = Target(agent.name, "http", params)
         source: Json = {"name": target.name, "channel": target.channel, "params": params}
-        run = await app.runs.create(Plan(scenarios, target, source))
-        return await app.runs.work(run, target, stop)
+        run = await app.runs.create(Plan(scenarios, target, source), stop)
+        return run and await app.runs.work(run, target, stop)
 
 
 def scenario(file: str) -> Scenario:

@@ -159,7 +159,7 @@ def provisional(run: Run, labels: Labels) -> str:
 def judge_text(run: Run, labels: Labels) -> str:
     models = run.config.get("models")
     judge = models.get("judge") if isinstance(models, Mapping) else None
-    return as_text(judge) or labels("built_in_judge")
+    return as_text(judge.get("id")) if isinstance(judge, Mapping) else labels("built_in_judge")
 
 
 def time_text(run: Run) -> str:

@@ -36,14 +36,15 @@ class Judging:
         if models.judge is not None:
             identities[Question] = [models.judge.id, models.judge.params, FRAME_HASH]
         if models.embedding is not None:
-            identities[Similarity] = models.embedding.id
+            identities[Similarity] = [models.embedding.id, dict(models.embedding.params)]
         if models.moderation is not None:
-            identities[Moderation] = models.moderation.id
+            identities[Moderation] = [models.moderation.id, dict(models.moderation.params)]
         return identities
 
     @property
     def description(self) -> dict[str, Json]:
-        """The models by role, null where there is none, for the snapshot of a run."""
-        present = self.models.by_role
-        named = {role.value: present[role].id if role in present else None for role in Role}
+        """The models by role with their parameters, null where there is none, for the snapshot of a run."""
+        named: dict[str, Json] = {role.value: None for role in Role}
+        for role, model in self.models.by_role.items():
+            named[role.value] = {"id": model.id, "params": dict(model.params)}
         return {**named, "local_scorer": local_scorer().name}

@@ -1,16 +1,16 @@
 """Runs: planned from scenarios and a target, worked off, resumed, summarised."""
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import partial
 from typing import TypeVar
 
 from agenteval import __version__
 from agenteval.channels.build import factory
 from agenteval.domain.errors import AgentEvalError, ConfigError, InputError
-from agenteval.domain.json_value import Json
-from agenteval.domain.ports import Channel, Clock, Role
+from agenteval.domain.json_value import Json, as_text, canonical
+from agenteval.domain.ports import Clock, Role
 from agenteval.domain.records import Run, RunCase, RunStatus
 from agenteval.domain.run_summary import RunSummary, Tally
 from agenteval.domain.scenario import Case, EffectivePolicy, Policy, Scenario
@@ -62,8 +62,9 @@ class Runs:
         self._judging = judging
         self._new_id = new_id
 
-    async def create(self, plan: Plan) -> Run:
-        """Store a run with its cases. Raises InputError for what cannot be run; nothing is stored then."""
+    async def create(self, plan: Plan, stop: asyncio.Event) -> Run | None:
+        """Store a run with its cases, once the target and each model that its rules use can be reached; None: `stop`
+        came first. Raises InputError for what cannot be run, TargetError, ModelError; nothing is stored then."""
         places = _chosen(plan)
         run = Run(
             id=self._new_id(),
@@ -72,20 +73,38 @@ class Runs:
             created_at=self._clock.now(),
             repeats=plan.repeats,
         )
+        await self._reach(run, plan.target, stop)
+        if stop.is_set():
+            return None
         await runs.create(self._store, run, places)
         return run
 
-    async def check(self, run: Run, channel: Channel) -> None:
-        """Before the first message: whether the target and each model that the run's rules use can be reached. Raises
-        TargetError, ModelError; ConfigError when the run was begun with another judge."""
-        if run.config["models"] != self._judging.description:
+    async def reopen(self, run: Run, target: Target, stop: asyncio.Event) -> None:
+        """Look whether `run` can be gone on with: whether target and models can be reached, as far as it still needs
+        them. Raises TargetError, ModelError; ConfigError when it was begun with other models. Nothing is changed."""
+        if others := _others(run.config["models"], self._judging.description):
             raise ConfigError(
-                f"run {run.id} was judged by {_named(run.config['models'])}, the settings now name "
-                f"{_named(self._judging.description)}",
+                f"run {run.id} was begun with other models than the settings now name: {others}",
                 fix="set the same models again, or start a new run",
             )
-        await channel.check()
-        await self._judging.models.check([Role(role) for role in _list(run.config["roles"])])
+        left = await runs.left(self._store, run)
+        unjudged, _ = await runs.unjudged(self._store, run.id)
+        if left:
+            await self._reach(run, target, stop, talks=left > unjudged)
+
+    async def _reach(self, run: Run, target: Target, stop: asyncio.Event, *, talks: bool = True) -> None:
+        channel = factory(target).create(target, self._guard)
+
+        async def check(_: None) -> None:
+            if talks:
+                await channel.check()
+            await self._judging.models.check([Role(role) for role in _list(run.config["roles"])])
+
+        try:
+            # As work, so that a server that never answers does not hold up `stop`.
+            await drain(_only(None), check, workers=1, stop=stop)
+        finally:
+            await channel.close()
 
     async def work(
         self,
@@ -94,9 +113,9 @@ class Runs:
         stop: asyncio.Event,
         changed: Callable[[Progress], None] = lambda _: None,
     ) -> Run:
-        """Work off what is left of a run and return it as it ends: completed, interrupted by `stop`, or failed because
-        some messages could not be delivered. An error that stops it is kept on the run and raised; what was done until
-        then stays."""
+        """Work off what is left of a run that was created or reopened, and return it as it ends: completed, interrupted
+        by `stop`, or failed because some dialogs could not be delivered or judged. An error that stops it is kept on
+        the run and raised; what was done until then stays."""
         with working_on(self._store, run.id):
             await runs.resume(self._store, run.id)
             status, message = RunStatus.INTERRUPTED, ""
@@ -116,10 +135,6 @@ class Runs:
         channel = channels.create(target, self._guard)
         progress = Progress(await runs.left(self._store, run), changed=changed)
         try:
-            # As work, so that a server that never answers does not hold up `stop`.
-            await drain(_only(channel), partial(self.check, run), workers=1, stop=stop)
-            if stop.is_set():
-                return
             async with Writer(self._store) as sink:
                 agent = Agent(
                     channel,
@@ -149,11 +164,17 @@ class Runs:
             await channel.close()
 
     async def _ended(self, run: Run) -> tuple[RunStatus, str]:
-        """What was not delivered says nothing of the agent, so a run with such attempts is not complete."""
+        """What was not delivered or not judged says nothing of the agent: with such attempts a run is not complete."""
         if not (left := await runs.left(self._store, run)):
             return RunStatus.COMPLETED, ""
-        why = await runs.undelivered(self._store, run.id)
-        return RunStatus.FAILED, f"{left} of the dialogs could not be delivered: {why}"
+        unjudged, why_unjudged = await runs.unjudged(self._store, run.id)
+        faults = []
+        if undelivered := left - unjudged:
+            why = await runs.undelivered(self._store, run.id)
+            faults.append(f"{undelivered} of the dialogs could not be delivered: {why}")
+        if unjudged:
+            faults.append(f"{unjudged} of the dialogs could not be judged: {why_unjudged}")
+        return RunStatus.FAILED, "; ".join(faults)
 
     async def summary(self, run: Run) -> RunSummary:
         tally = Tally()
@@ -208,10 +229,12 @@ async def _only(item: T) -> AsyncIterator[T]:
 
 
 def _chosen(plan: Plan) -> list[RunCase]:
-    """The cases of a run, with all that they inherit. An id that two scenarios share is qualified by the scenario."""
+    """The cases of a run, with all that they inherit."""
     pairs = [(scenario, case) for scenario in plan.scenarios for case in scenario.cases]
     if not pairs:
         raise InputError("there is no case to run")
+    if shared := [id_ for id_, count in Counter(case.id for _, case in pairs).items() if count > 1]:
+        raise InputError(f"several cases have the id {', '.join(map(repr, shared))}", fix="an id is unique in a run")
     if plan.sample is not None:
         pairs = [pairs[i] for i in sample([f"{s.name}/{c.id}" for s, c in pairs], plan.sample, plan.seed)]
     return [
@@ -238,6 +261,11 @@ def _list(value: Json) -> list[str]:
     return [str(item) for item in value] if isinstance(value, Sequence) else []
 
 
-def _named(models: Json) -> str:
-    named = [f"{role} {model}" for role, model in dict(models or {}).items() if model]  # type: ignore[arg-type]
-    return ", ".join(named) or "no model"
+def _others(before: Json, now: Mapping[str, Json]) -> str:
+    """Which models differ, in words; empty when none does."""
+    known = before if isinstance(before, Mapping) else {}
+    return "; ".join(
+        f"{role} {as_text(known.get(role)) or 'none'}, now {as_text(model) or 'none'}"
+        for role, model in now.items()
+        if canonical(known.get(role)) != canonical(model)
+    )

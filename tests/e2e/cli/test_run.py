@@ -11,8 +11,8 @@ import pytest
 
 from tests.e2e.cli.program import Ended, Program, ended, says, scenario, until
 from tests.fakes.faulty_agent import FaultyAgent
-from tests.fakes.scripted_judge import Script
-from tests.fakes.scripted_model import Hang, ScriptedModel
+from tests.fakes.scripted_judge import Script, tasks
+from tests.fakes.scripted_model import Hang, ScriptedModel, Status
 
 KEY = "sk-quite-secret-1"
 POLITE = [{"type": "llm_score", "params": {"criteria": "语气礼貌"}}]
@@ -90,34 +90,79 @@ async def test_a_judge_scores_and_its_key_is_shown_nowhere(program: Program, age
     assert KEY.encode() not in (program.folder / ".agenteval" / "agenteval.db").read_bytes()
 
 
-@pytest.mark.parametrize("fault", ["key", "model", "nobody"])
-async def test_a_judge_that_refuses_ends_the_run_before_the_first_message(
+@pytest.mark.parametrize("fault", ["key", "model", "nobody", "agent"])
+async def test_who_cannot_be_reached_ends_the_run_before_anything_of_it_is_stored(
     program: Program, agent: FaultyAgent, fault: str
 ) -> None:
     file = program.write("s.json", scenario(says("您好", rules=POLITE)))
-    async with ScriptedModel(api_key="another" if fault == "key" else KEY, models=["judge-2"]) as model:
-        environ = judge(model) | ({"AGENTEVAL_JUDGE_BASE_URL": "http://127.0.0.1:9/v1"} if fault == "nobody" else {})
-        run = await program("run", file, "-t", f"{agent.url}/echo", "--debug", **environ)
+    program.write("t.json", {"channel": "http", "params": {"url": "${AGENT}/echo"}})
+    environ = {"AGENT": "http://127.0.0.1:9" if fault == "agent" else agent.url}
+    async with ScriptedModel(
+        api_key="another" if fault == "key" else KEY, models=["judge-2" if fault == "model" else "judge-1"]
+    ) as model:
+        environ |= judge(model) | ({"AGENTEVAL_JUDGE_BASE_URL": "http://127.0.0.1:9/v1"} if fault == "nobody" else {})
+        run = await program("run", file, "-t", "t.json", "--debug", **environ)
     assert (run.code, run.out) == (3, b"")
-    errors = [line for line in run.err.splitlines() if line.startswith("error: ")]
-    assert len(errors) == 1
-    assert "AGENTEVAL_JUDGE_" in errors[0] or "judge" in errors[0]
-    assert f"--resume {run_id(run)}" in errors[0]
+    (error,) = [line for line in run.err.splitlines() if line.startswith("error: ")]
+    assert ("AGENTEVAL_JUDGE_" in error or "judge" in error) == (fault != "agent")
     assert KEY not in run.err
+    assert "127.0.0.1:9" not in error or fault == "nobody"  # the agent's address came from the environment
     assert not agent.received
-    assert stored(program.folder, "select status from runs") == [("failed",)]
+    assert stored(program.folder, "select * from runs") == []
 
 
-async def test_an_agent_that_cannot_be_reached_ends_the_run_which_can_be_resumed_when_it_can(
+async def test_resuming_changes_nothing_while_the_agent_cannot_be_reached(program: Program, agent: FaultyAgent) -> None:
+    program.write("t.json", {"channel": "http", "params": {"url": "${AGENT}"}})
+    file = program.write("s.json", scenario(says("您好")))
+    run = await program("run", file, "-t", "t.json", AGENT=f"{agent.url}/404")
+    before = stored(program.folder, "select * from runs")
+    down = await program("run", "--resume", "last", AGENT="http://127.0.0.1:9")
+    assert (run.code, down.code, down.out) == (3, 3, b"")
+    assert stored(program.folder, "select * from runs") == before
+    resumed = await program("run", "--resume", "last", "--json", AGENT=f"{agent.url}/echo")
+    assert (resumed.code, resumed.json["summary"]["pass_rate"]["value"]) == (0, 1.0)
+    assert resumed.json["run"]["config"]["target"]["params"] == {"url": "${AGENT}"}
+
+
+async def test_what_the_judge_failed_at_ends_with_3_and_is_judged_again_without_the_agent(
     program: Program, agent: FaultyAgent
 ) -> None:
-    program.write("t.json", {"channel": "http", "params": {"url": "${AGENT}/echo"}})
-    file = program.write("s.json", scenario(says("您好")))
-    run = await program("run", file, "-t", "t.json", AGENT="http://127.0.0.1:9")
-    assert (run.code, run.out, "127.0.0.1:9" in run.err) == (3, b"", False)  # it came from the environment
-    resumed = await program("run", "--resume", "last", "--json", AGENT=agent.url)
-    assert (resumed.code, resumed.json["summary"]["pass_rate"]["value"]) == (0, 1.0)
-    assert resumed.json["run"]["config"]["target"]["params"] == {"url": "${AGENT}/echo"}
+    answer = Script({"礼貌": {"reason": "礼貌", "quote": {"turn": 0, "text": "您好"}, "score": 9}})
+    file = program.write("s.json", scenario(says("您好", rules=POLITE), says("再见")))
+    async with ScriptedModel(lambda request: answer(request) if well or not tasks(request) else Status(400)) as model:
+        well = False
+        run = await program("run", file, "-t", f"{agent.url}/echo", "--json", "--quiet", **judge(model))
+        assert run.code == 3
+        (message,) = run.err.splitlines()
+        assert "1 of the dialogs could not be judged: " in message
+        assert "injected" in message
+        assert "--resume" in message
+        assert stored(program.folder, "select status from runs") == [("failed",)]
+        well, heard = True, len(agent.received)
+        again = await program("run", "--resume", "last", "--json", "--quiet", **judge(model))
+    assert (again.code, again.err, len(agent.received)) == (0, "", heard)
+    first, last = again.json["cases"][0]["attempts"]
+    assert [attempt["results"][0]["status"] for attempt in (first, last)] == ["failed_to_score", "scored"]
+    assert last["turns"] == first["turns"]
+    assert again.json["summary"]["attempts"] == 2
+    assert stored(program.folder, "select status, error from runs") == [("completed", "")]
+
+
+@pytest.mark.parametrize("setting", [{"TEMPERATURE": "0.7"}, {"MODEL": "judge-2"}, {"BASE_URL": "other"}])
+async def test_a_run_goes_on_only_with_the_models_that_it_began_with(
+    program: Program, agent: FaultyAgent, setting: dict[str, str]
+) -> None:
+    file = program.write("s.json", scenario(says("404", rules=POLITE)))
+    async with ScriptedModel() as model, ScriptedModel() as other:
+        setting = {name: other.base_url if value == "other" else value for name, value in setting.items()}
+        await program("run", file, "-t", f"{agent.url}/{{message}}", **judge(model))
+        before = stored(program.folder, "select * from runs")
+        changed = await program("run", "--resume", "last", **judge(model, **setting))
+        same = await program("run", "--resume", "last", **judge(model, MAX_CONCURRENCY="3"))
+    assert (changed.code, changed.out, same.code) == (2, b"", 3)
+    assert "other models" in changed.err
+    assert next(iter(setting.values())) in changed.err
+    assert KEY not in str(before)
 
 
 async def test_ctrl_c_stops_within_two_seconds_says_how_to_go_on_and_nothing_is_run_twice(
@@ -148,6 +193,7 @@ async def test_ctrl_c_also_stops_a_check_that_gets_no_answer(program: Program, a
         process.send_signal(SIGINT)
         stopped = await ended(process)
     assert (stopped.code, time.monotonic() - began < 2) == (130, True)
+    assert stored(program.folder, "select * from runs") == []
 
 
 async def test_the_second_ctrl_c_ends_at_once(program: Program) -> None:
