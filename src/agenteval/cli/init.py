@@ -15,6 +15,7 @@ def init(
     context: typer.Context,
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Where to; it is made.")] = Path(),
     lang: Annotated[Literal["zh", "en"], typer.Option(help="Language of the files.")] = "en",
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Write a scenario, a target and an agent to begin with. They can be run as they are; nothing is overwritten."""
     from agenteval.cli import output
@@ -30,8 +31,11 @@ def init(
             path.write_text(_template(path, lang), encoding="utf-8")
     except OSError as error:
         raise InputError(f"cannot be written: {error.strerror}", where=str(folder)) from error
-    output.people(*map(str, paths))
     scenario, target, _ = paths
+    if as_json:
+        output.json({"files": [str(path) for path in paths]})
+    else:
+        output.people(*map(str, paths))
     invocation.note(f"edit them, then: agenteval run {scenario} --target {target}")
 
 

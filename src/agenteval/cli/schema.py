@@ -7,6 +7,7 @@ import typer
 
 def schema(
     name: Annotated[str, typer.Argument(metavar="scenario|target|report|RULE|CHANNEL", help="What to describe.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, as always.")] = False,
 ) -> None:
     """Print a JSON Schema: of scenario files, target files, JSON reports, or the parameters of one rule or channel."""
     from agenteval.channels import CHANNELS

@@ -26,6 +26,7 @@ def test_every_command_in_the_list_explains_itself(call: Call, name: str) -> Non
     ended = call(name, "--help")
     assert (ended.code, ended.err) == (0, "")
     assert ended.out.startswith(f"Usage: agenteval {name} ")
+    assert "--json" in ended.out
 
 
 def test_the_version_and_an_unknown_command(call: Call) -> None:
@@ -48,6 +49,10 @@ def test_what_init_writes_is_valid_and_runs_as_it_is(call: Call, lang: str) -> N
     assert (run.code, run.err) == (0, "")
     (case,) = run.json["cases"]
     assert case["attempts"][0]["outcome"]["success_level"] == "success"
+
+
+def test_programs_are_told_what_init_wrote(call: Call) -> None:
+    assert call("init", "a", "--json").json == {"files": ["a/scenario.yaml", "a/target.yaml", "a/agent.py"]}
 
 
 def test_init_overwrites_nothing(call: Call) -> None:
@@ -235,6 +240,7 @@ def test_what_cannot_be_evaluated_is_said(call: Call, arguments: list[str], said
 @pytest.mark.parametrize("name", ["scenario", "target", "report", "keyword_match", "http"])
 def test_schemas_are_objects(call: Call, name: str) -> None:
     assert call("schema", name).json["type"] == "object"
+    assert call("schema", name, "--json").out == call("schema", name).out
 
 
 def test_rules_are_described(call: Call) -> None:
