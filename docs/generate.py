@@ -33,8 +33,8 @@ CAUSES: Mapping[Cause, tuple[str, str]] = {
     Cause.EVIDENCE: ("The quote given for the verdict is nowhere in the dialog.", "Look at the turn, or review it."),
     Cause.TIE: ("The votes are even.", "Review it, or change `samples`."),
     Cause.MODEL_ERROR: (
-        "The model could not be reached, refused, or ran out of time.",
-        "`agenteval run --resume last`.",
+        "The model could not be reached, refused, or ran out of time; the run ends with 3.",
+        "`agenteval run --resume last` judges the stored dialog again.",
     ),
     Cause.TOO_LONG: ("The dialog fits no window of the model, or its parts cannot be merged.", "Use a larger context."),
     Cause.PENDING: ("The question waits in a batch file.", "Resume the run with its answers."),
@@ -242,7 +242,7 @@ EXIT_CODES = {
     ),
     3: (
         "A run or a judgement could not be completed.",
-        "the agent cannot be reached; the judge refuses the key; `evaluate` could not score a dialog",
+        "the agent cannot be reached; the judge refuses the key, or failed at a dialog; `evaluate` could not score one",
     ),
     130: ("Stopped by Ctrl-C.", "what was done is kept: `agenteval run --resume last`"),
 }
