@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
+from agenteval.channels.exchange import exchange
 from agenteval.domain.errors import TargetError
-from agenteval.domain.transcript import ToolCall, TurnStatus
+from agenteval.domain.transcript import ToolCall, Turn, TurnStatus
+from tests.fakes.clock import FakeClock
 from tests.unit.channels.talking import channel, talk
 
 OK, TIMEOUT, ERROR, NOT_DELIVERED = TurnStatus
@@ -59,6 +61,14 @@ async def cancels(message: str, session: Any) -> str:
 def hangs(message: str, session: Any) -> str:
     threading.Event().wait()
     return "never"
+
+
+gate = threading.Event()
+
+
+def waits(message: str, session: Any) -> str:
+    gate.wait()
+    return "at last"
 
 
 def speechless(message: str, session: Any) -> None:
@@ -148,6 +158,22 @@ async def test_functions_that_hang_hold_up_nobody() -> None:
     assert {turn.status for (turn,) in turns} == {TIMEOUT}
     (turn,) = await talk("python", here("remember"), "still there?")
     assert turn.status is OK
+
+
+async def test_an_agent_whose_calls_do_not_return_is_called_no_more_until_they_do() -> None:
+    over = channel("python", {"callable": f"{__name__}:waits"}, max_concurrency=2)
+
+    async def turn(timeout_s: float) -> Turn:
+        return await exchange(over.open("attempt"), 0, "hi", clock=FakeClock(), timeout_s=timeout_s, retries=3)
+
+    gate.clear()
+    assert {(await turn(0.001)).status for _ in range(34)} == {TIMEOUT}
+    refused = await turn(5)
+    gate.set()
+    assert refused.status is NOT_DELIVERED
+    assert "34 earlier calls of the agent have not returned" in refused.error
+    while (await turn(5)).status is not OK:  # noqa: ASYNC110 - threads end when they like
+        await asyncio.sleep(0.001)
 
 
 @pytest.mark.parametrize(

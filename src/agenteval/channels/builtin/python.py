@@ -27,6 +27,9 @@ from agenteval.domain.ports import AgentReply
 from agenteval.domain.target import Target
 from agenteval.net.guard import Guard
 
+MAX_HANGING = 32
+"""Calls of one agent that were given up and never came back; after so many it is called no more."""
+
 
 @dataclass(slots=True)
 class Session:
@@ -53,12 +56,16 @@ class Python(ChannelFactory):
             raise ValueError('callable must be "package.module:function" or "path/to/agent.py:function"')
 
     def create(self, target: Target, guard: Guard) -> "PythonChannel":
-        return PythonChannel(self.callable)
+        return PythonChannel(self.callable, target.max_concurrency + MAX_HANGING)
 
 
 class PythonChannel:
-    def __init__(self, location: str) -> None:
+    """`max_threads`: calls that are waited for, and those that were given up but never came back."""
+
+    def __init__(self, location: str, max_threads: int) -> None:
         self._location = location
+        self._max_threads = max_threads
+        self._threads: set[Future[Any]] = set()
 
     async def check(self) -> None:
         _ = self.function
@@ -86,6 +93,29 @@ class PythonChannel:
             ) from error
         return found  # type: ignore[no-any-return]  # it is the user's; the signature was tried
 
+    async def in_thread(self, message: str, session: Session) -> Any:
+        """Like asyncio.to_thread, in a daemon thread of its own: a call that never returns holds up neither other calls
+        nor the end of the program."""
+        if len(self._threads) >= self._max_threads:
+            raise TargetError(
+                f"{len(self._threads)} earlier calls of the agent have not returned", where=self._location
+            )
+        done: Future[Any] = Future()
+        done.set_running_or_notify_cancel()
+        self._threads.add(done)
+        done.add_done_callback(self._threads.discard)
+        context = contextvars.copy_context()
+        function = self.function
+
+        def call() -> None:
+            try:
+                done.set_result(context.run(function, message, session))
+            except BaseException as error:  # noqa: BLE001 - whatever it is, it is the agent's answer
+                done.set_exception(_failure(error))
+
+        Thread(target=call, name=f"agent {session.id}", daemon=True).start()
+        return await asyncio.wrap_future(done)
+
 
 class PythonConversation:
     def __init__(self, channel: PythonChannel, session: Session) -> None:
@@ -98,7 +128,7 @@ class PythonConversation:
             if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__):
                 answer = function(message, self._session)
             else:
-                answer = await _in_thread(function, message, self._session)
+                answer = await self._channel.in_thread(message, self._session)
             reply = agent_reply(await answer if inspect.isawaitable(answer) else answer)
         except TargetError:
             raise
@@ -109,23 +139,6 @@ class PythonConversation:
 
     async def close(self) -> None:
         pass
-
-
-async def _in_thread(function: Callable[[str, Session], Any], message: str, session: Session) -> Any:
-    """Like asyncio.to_thread, in a daemon thread of its own: a call that never returns holds up neither other calls nor
-    the end of the program."""
-    done: Future[Any] = Future()
-    done.set_running_or_notify_cancel()
-    context = contextvars.copy_context()
-
-    def call() -> None:
-        try:
-            done.set_result(context.run(function, message, session))
-        except BaseException as error:  # noqa: BLE001 - whatever it is, it is the agent's answer
-            done.set_exception(_failure(error))
-
-    Thread(target=call, name=f"agent {session.id}", daemon=True).start()
-    return await asyncio.wrap_future(done)
 
 
 def _failure(error: BaseException) -> TargetError:
