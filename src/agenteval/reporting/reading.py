@@ -17,7 +17,7 @@ from agenteval.domain.scenario import Layer
 from agenteval.domain.text import is_blank
 from agenteval.domain.transcript import Turn, TurnStatus
 from agenteval.reporting import figures
-from agenteval.reporting.items import counted, items
+from agenteval.reporting.items import counted, items, noted
 from agenteval.reporting.labels import WORDS, Labels
 from agenteval.reporting.level import Level
 from agenteval.reporting.report import RunReport
@@ -200,7 +200,7 @@ def facts(result: RuleResult, labels: Labels) -> list[str]:
     weight = f"{labels('weight')} {figures.number(result.weight)}"
     critical = labels("critical_failed", items=labels.listed(critical_items(result))) if result.vetoes else ""
     told = [result_status(result, labels), open_bounds(result, labels), critical, counts_as(result, labels), weight]
-    return [text for text in told if text]
+    return [text for text in told if text] + noted(result.detail, labels)
 
 
 def critical_items(result: RuleResult) -> list[str]:

@@ -11,7 +11,7 @@ from agenteval.domain.scenario import Case
 from agenteval.reporting.items import counted, items, more_detail
 from agenteval.reporting.labels import Labels
 from agenteval.reporting.level import Level
-from agenteval.reporting.reading import Entry, Worst, entries, failing, unscored
+from agenteval.reporting.reading import Entry, Worst, entries, facts, failing, unscored
 from agenteval.reporting.report import language_of
 from tests.fakes.reports import (
     REPAIR_SLOTS,
@@ -63,6 +63,22 @@ def test_turns_count_from_one_and_flags_are_in_words() -> None:
     assert late.status_text(EN) == "out of order"
 
 
+def test_what_is_noteworthy_of_an_answer_stands_beside_its_item() -> None:
+    judging = {"turns_seen": [[0, 39], [30, 59], [60, 60]], "votes": {"met": 2, "unmet": 1}, "repaired": True}
+    slot = {**filled("Friday", 1), **judging}
+    wanted = {"intent": "book", "state": "active", "verdict": "unmet", "reason_code": "ignored", **judging}
+    noted = "judged on turns 1–40, 31–60, 61, votes 2:1, repaired"
+    assert [item.status_text(EN) for item in items({"slots": {"date": slot}, "intents": [wanted]})] == [
+        f"filled ({noted})",
+        f"unmet (ignored, {noted})",
+    ]
+    (item,) = items({"steps": {"book": {"status": "done", "done": True, **judging}}})
+    assert item.status_text(ZH) == "已完成（分段评审：第 1–40、31–60、61 轮、投票 2:1、评审回复经修复）"
+    result = scored("llm_score", "1/2", True, detail={"points": 5, **judging})
+    assert facts(result, EN)[-3:] == ["judged on turns 1–40, 31–60, 61", "votes 2:1", "repaired"]
+    assert more_detail(result.detail, EN) == [("points (0–10)", "5"), ("votes", '{"met":2,"unmet":1}')]
+
+
 def test_intents_that_are_not_active_do_not_count() -> None:
     wanted = [
         {"intent": "book", "state": "active", "verdict": "met", "turn_index": 0, "quote": "book it"},
@@ -76,7 +92,7 @@ def test_intents_that_are_not_active_do_not_count() -> None:
         "met",
         "unmet (ignored)",
         "withdrawn",
-        "not scored (the quote is not in the dialog)",
+        "not scored (the judge's evidence could not be verified)",
     ]
 
 
@@ -85,9 +101,13 @@ def test_the_intents_that_an_agent_acted_on() -> None:
     assert [(item.name, item.good) for item in items(detail)] == [("a", True), ("c", False)]
 
 
-@pytest.mark.parametrize("detail", [{"slots": 3}, {"slots": {"a": 1}}, {"intents": "x"}, {"steps": {"s": {}}}, {}])
+@pytest.mark.parametrize(
+    "detail",
+    [{"slots": 3}, {"slots": {"a": 1}}, {"intents": "x"}, {"steps": {"s": {}}}, {"turns_seen": [3], "votes": 2}, {}],
+)
 def test_a_plugins_detail_of_another_shape_breaks_nothing(detail: dict[str, Any]) -> None:
     counted(completion(**detail), EN)
+    facts(completion(**detail), EN)
 
 
 def test_the_rest_of_a_detail_is_shown_as_it_is() -> None:
