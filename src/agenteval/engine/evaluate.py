@@ -102,7 +102,9 @@ async def _concluded(bound: BoundRule, result: RuleResult | Awaitable[RuleResult
 
 
 def _failed(bound: BoundRule, error: Exception) -> RuleResult:
-    return bound.rule.failed_to_score(Cause.RULE_ERROR, f"{type(error).__name__}: {error}")
+    """A rule that fails as a whole leaves open what becomes of each of its critical items."""
+    rule = bound.rule
+    return rule.failed_to_score(Cause.RULE_ERROR, f"{type(error).__name__}: {error}", open_vetoes=rule.critical_items)
 
 
 def _skipped(bound: BoundRule, error: str) -> RuleResult:

@@ -12,7 +12,7 @@ import pytest
 from agenteval.domain.forms import Form
 from agenteval.domain.outcome import OutcomeCause, ResultStatus, RuleResult, SuccessLevel
 from agenteval.domain.questions import Answers, Ask, Cause, Judged, Question, Unscored
-from agenteval.domain.scenario import Case, EffectivePolicy, Layer, RuleSpec
+from agenteval.domain.scenario import Case, EffectivePolicy, Layer, Policy, RuleLogic, RuleSpec
 from agenteval.domain.transcript import Dialog, Turn, TurnStatus
 from agenteval.engine.evaluate import Evaluation, evaluate
 from agenteval.engine.time_limit import TimeLimit
@@ -81,9 +81,12 @@ def bound(rule: EvalRule, label: str = "r", *, layer: Layer | None = None, hard:
     return BoundRule(rule, RuleSpec("chain"), label, layer, hard)
 
 
-async def judged(*rules: BoundRule, dialog: Dialog = DIALOG, step: Step | None = None) -> Evaluation:
+async def judged(
+    *rules: BoundRule, dialog: Dialog = DIALOG, step: Step | None = None, logic: RuleLogic = RuleLogic.ALL
+) -> Evaluation:
     step = step or ScriptedStep(lambda _: {"word": "yes"})
-    return await evaluate(CASE, dialog, rules, Panel(step), EffectivePolicy.of(), time=TimeLimit(FakeClock(), None))
+    policy = EffectivePolicy.of(Policy(rule_logic=logic))
+    return await evaluate(CASE, dialog, rules, Panel(step), policy, time=TimeLimit(FakeClock(), None))
 
 
 async def test_it_asks_until_nothing_new_comes() -> None:
@@ -123,6 +126,17 @@ async def test_a_broken_rule_fails_only_itself() -> None:
         assert failed.bounds == (Fraction(0), Fraction(1))
         assert fine.score == 1
         assert evaluation.outcome.success_level is None
+
+
+async def test_a_broken_rule_leaves_its_critical_items_open() -> None:
+    class BrokenCritical(BrokenAsk):
+        @property
+        def critical_items(self) -> tuple[str, ...]:
+            return ("step:confirm",)
+
+    evaluation = await judged(bound(BrokenCritical(), "broken"), bound(Chain(), "fine"), logic=RuleLogic.ANY)
+    assert evaluation.results[0].open_vetoes == ("step:confirm",)
+    assert evaluation.outcome.level_bounds == (SuccessLevel.FAILURE, SuccessLevel.SUCCESS)
 
 
 async def test_what_was_not_delivered_is_not_judged() -> None:
