@@ -884,6 +884,24 @@ def test_critical_items_are_named_as_their_vetoes() -> None:
     assert rule.critical_items == ("slot:appointment_time", "step:book")
 
 
+async def test_what_is_noteworthy_of_an_answer_stands_with_its_item() -> None:
+    raw = {"slot:phone": MISSING, "step:book": step("not_done"), "when:book": when("no")}
+
+    def script(ask: Ask) -> Any:
+        assert isinstance(ask, Question)
+        votes = (("missing", 2), ("filled", 1)) if ask.item == "slot:phone" else ()
+        seen = ((0, 1), (2, 3)) if ask.item == "step:book" else None
+        answer = load(ask.form, raw[ask.item])
+        return Judged(answer, "model:m", votes=votes, turns_seen=seen, repaired=ask.item.startswith("when"))
+
+    wanted = {"name": "book", "description": "确认预约", "when": "用户同意"}
+    params = {"mode": "hybrid", "required_slots": [PHONE], "required_steps": [wanted]}
+    result, _ = await concluded("task_completion", params, BOOKING, script)
+    phone, book = result.detail["slots"]["phone"], result.detail["steps"]["book"]
+    assert (phone["votes"], "repaired" in phone) == ({"missing": 2, "filled": 1}, False)
+    assert (book["turns_seen"], book["repaired"], "votes" in book) == ([[0, 1], [2, 3]], True, False)
+
+
 # ---- silence ---------------------------------------------------------------------------------------------------------
 
 

@@ -171,6 +171,7 @@ def _slot(slot: SlotOutcome, uptake: Uptake) -> dict[str, Json]:
         "reason": slot.reason,
         "cause": slot.cause,
         "evidence": [_said(span) for span in slot.evidence],
+        **slot.noted,
     }
 
 
@@ -192,6 +193,7 @@ def _step(placed: Placed) -> dict[str, Json]:
         "reason": outcome.reason,
         "cause": outcome.cause,
         "evidence": [_said(span) for span in (*outcome.evidence, *outcome.condition)],
+        **outcome.noted,
     }
 
 

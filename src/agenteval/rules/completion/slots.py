@@ -13,7 +13,8 @@ from enum import StrEnum
 
 from agenteval.domain.evidence import Span
 from agenteval.domain.forms import AgentQuote, Quote, UserQuote
-from agenteval.domain.questions import Cause, Judged, Unscored
+from agenteval.domain.json_value import Json
+from agenteval.domain.questions import Cause, Judged, Unscored, provenance
 from agenteval.domain.regex import TextTooLong
 from agenteval.domain.transcript import Dialog
 from agenteval.rules.completion import uptake as taken
@@ -56,7 +57,8 @@ _STATED: Levels = {**_NOT_STATED, Uptake.STATED: True}
 @dataclass(frozen=True, slots=True)
 class SlotOutcome:
     """`levels`: whether the slot counts as filled under each uptake, None when unknown. `quote` is where the value is
-    (or the refusal, the invention); `evidence` all quotes; `asked`: the agent asked for it."""
+    (or the refusal, the invention); `evidence` all quotes; `asked`: the agent asked for it. `noted`: what is noteworthy
+    of the judge's answer."""
 
     slot: Slot
     status: SlotStatus
@@ -70,6 +72,7 @@ class SlotOutcome:
     asked: bool = False
     reasked: bool = False
     cause: Cause | None = None
+    noted: Mapping[str, Json] = field(default_factory=dict)
 
     @property
     def turn(self) -> int | None:
@@ -136,7 +139,7 @@ def conclude(slot: Slot, dialog: Dialog, answer: Judged[SlotAnswer] | Unscored, 
         if isinstance(answer, Judged):
             if _is_unverifiable(slot, dialog, answer, stated, others):
                 return SlotOutcome(slot, SlotStatus.UNSCORED, "", reason=_UNVERIFIABLE, cause=Cause.EVIDENCE)
-            return _judged(slot, dialog, answer, stated)
+            return replace(_judged(slot, dialog, answer, stated), noted=provenance(answer))
         if stated is not None and answer.cause is Cause.NEEDS_JUDGE:
             return _uptake_by_code(slot, dialog, stated, others)
     except TextTooLong as error:

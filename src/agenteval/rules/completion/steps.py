@@ -7,13 +7,14 @@ neither denies nor promises nor asks. A call whose success the step demands and 
 then to the judge.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from agenteval.domain.evidence import Match, Span, Speaker
 from agenteval.domain.forms import AgentQuote
-from agenteval.domain.questions import Cause, Judged, Unscored
+from agenteval.domain.json_value import Json
+from agenteval.domain.questions import Cause, Judged, Unscored, provenance
 from agenteval.domain.text import is_asked, is_negated, is_promised, occurrences
 from agenteval.domain.transcript import Dialog
 from agenteval.rules.completion.forms import (
@@ -47,7 +48,7 @@ class StepStatus(StrEnum):
 @dataclass(frozen=True, slots=True)
 class StepOutcome:
     """What is known of a step by itself: `turns` that show it, None when unknown; `applies` None when its condition is
-    not judged."""
+    not judged. `noted`: what is noteworthy of the judge's answers."""
 
     step: Step
     verdict: StepVerdict | None
@@ -58,6 +59,7 @@ class StepOutcome:
     evidence: tuple[Span, ...] = ()
     condition: tuple[Span, ...] = ()
     cause: Cause | None = None
+    noted: Mapping[str, Json] = field(default_factory=dict)
 
 
 # ---- before any model ------------------------------------------------------------------------------------------------
@@ -129,7 +131,8 @@ def conclude(
     condition: Judged[ConditionAnswer] | Unscored | None,
 ) -> StepOutcome:
     """`answer` is None for a step that a slot satisfies, `condition` for one that always applies."""
-    outcome = StepOutcome(step, None, "")
+    noted = {name: value for asked in (condition, answer) if asked for name, value in provenance(asked).items()}
+    outcome = StepOutcome(step, None, "", noted=noted)
     match condition:
         case Judged(value=told):
             shown = tuple(quote.span for quote in told.quotes if quote.span is not None)
