@@ -148,6 +148,17 @@ async def test_what_the_judge_failed_at_ends_with_3_and_is_judged_again_without_
     assert stored(program.folder, "select status, error from runs") == [("completed", "")]
 
 
+async def test_a_judge_that_never_answers_is_waited_for_as_long_as_the_case_may_take(
+    program: Program, agent: FaultyAgent
+) -> None:
+    file = program.write("s.json", scenario(says("您好", rules=POLITE)))
+    async with ScriptedModel(lambda request: Hang() if tasks(request) else "ok") as model:
+        run = await program("run", file, "-t", f"{agent.url}/echo", "--json", "--case-timeout", "0.3", **judge(model))
+    assert run.code == 3
+    assert "1 of the dialogs could not be judged: the case's time limit of 0.3 s was used up" in run.err
+    assert run.json["cases"][0]["attempts"][0]["turns"][0]["reply"] == "您好"
+
+
 @pytest.mark.parametrize("setting", [{"TEMPERATURE": "0.7"}, {"MODEL": "judge-2"}, {"BASE_URL": "other"}])
 async def test_a_run_goes_on_only_with_the_models_that_it_began_with(
     program: Program, agent: FaultyAgent, setting: dict[str, str]
