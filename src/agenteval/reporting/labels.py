@@ -51,8 +51,8 @@ WORDS: Mapping[str, tuple[str, str]] = {
     "status.run.failed": ("未能完成", "could not be completed"),
     "counts": ("{cases} 个用例，{attempts} 次尝试", "cases: {cases}, attempts: {attempts}"),
     "provisional": (
-        "运行尚未完成，以下数字为暂定值。",
-        "The run is not complete: the figures below are provisional.",
+        "运行尚未完成，各项数字为暂定值。",
+        "The run is not complete: its figures are provisional.",
     ),
     # measures
     "measure": ("指标", "Measure"),

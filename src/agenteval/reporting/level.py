@@ -4,17 +4,17 @@ from enum import StrEnum
 
 
 class Level(StrEnum):
-    """The three levels of L3 and what stands beside them, worst first."""
+    """The three levels of L3 and what stands beside them, what to look at first before the rest."""
 
     FAILURE = "failure"
     UNSETTLED = "unsettled"
     PARTIAL = "partial"
     INTERRUPTED = "interrupted"
-    SUPERSEDED = "superseded"
     OPEN = "open"
     NOT_RUN = "not_run"
     NO_RULES = "no_rules"
     SUCCESS = "success"
+    SUPERSEDED = "superseded"
 
     @property
     def severity(self) -> int:
@@ -33,11 +33,11 @@ _MARKS = {
     Level.UNSETTLED: "?",
     Level.PARTIAL: "◐",
     Level.INTERRUPTED: "‖",
-    Level.SUPERSEDED: "–",
     Level.OPEN: "…",
     Level.NOT_RUN: "–",
     Level.NO_RULES: "–",
     Level.SUCCESS: "✓",
+    Level.SUPERSEDED: "–",
 }
 GOOD_MARKS = {True: "✓", False: "✗", None: "?"}
 """Of a rule or an item: passed or filled, not so, unknown."""

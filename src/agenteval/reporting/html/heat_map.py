@@ -65,7 +65,7 @@ def _column_head(left: float, column: Column, summary: RunSummary, labels: Label
     kind, name = column
     x, y = left + _CELL / 2, _HEAD - 6
     share = (summary.slots if kind is Kind.SLOT else summary.steps).get(name, Share(0, 0, 0))
-    rate = figures.percent(share.value, labels, digits=2)
+    rate = figures.percent(share.value, labels, digits=2).replace(" ", "")  # columns are narrow
     words = tag(
         "text",
         tag("title", f"{labels(f'kind.{kind}')} {name} · {figures.share(share, labels)}"),
