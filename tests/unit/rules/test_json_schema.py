@@ -272,7 +272,7 @@ def test_weight_counts_values_with_references_written_out(schema: Any, weight: i
 
 @given(
     st.recursive(
-        st.none() | st.booleans() | st.integers() | st.text(),
+        st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(),
         lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
         max_leaves=10,
     ).filter(lambda value: value is not None and not isinstance(value, str))
