@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
+from urllib.parse import urlsplit
 
 from pydantic import (
     AfterValidator,
@@ -41,6 +42,10 @@ ROLES: frozenset[str] = frozenset(Role)
 def _base_url(value: str) -> str:
     if not re.fullmatch(r"https?://[^\s/?#@]+(/[^\s?#]*)?", value):
         raise ValueError("must be http:// or https://, a host and perhaps a path, without user, password or query")
+    try:
+        urlsplit(value).port  # noqa: B018 - reading it checks it
+    except ValueError as error:
+        raise ValueError(f"names no usable host and port: {error}") from error
     if value.endswith(("/chat/completions", "/embeddings", "/moderations")):
         raise ValueError("must stop before /chat/completions, /embeddings or /moderations, usually at /v1")
     return value.rstrip("/")
@@ -101,17 +106,17 @@ class ModelSettings(_Section):
     """What one request may hold, question and answer together; longer dialogs are judged in overlapping windows."""
     temperature: Annotated[float, Field(ge=0, le=2)] = 0.0
     """Left out by itself where a model refuses it."""
-    seed: int = 0
+    seed: Annotated[int, Field(ge=0, le=2**32)] = 0
     """Left out by itself where a model refuses it."""
     max_tokens: PositiveInt | None = None
     """Tokens of one answer at most; without it the provider decides."""
     timeout_s: PositiveFloat = 60.0
     """For one attempt, seconds."""
-    max_concurrency: PositiveInt = 100
+    max_concurrency: Annotated[int, Field(ge=1, le=1000)] = 100
     """Requests on their way at one time."""
-    requests_per_minute: PositiveFloat | None = None
+    requests_per_minute: Annotated[float, Field(ge=0.1)] | None = None
     """The provider's limit; without it there is none but what its answers ask for."""
-    tokens_per_minute: PositiveFloat | None = None
+    tokens_per_minute: Annotated[float, Field(ge=1)] | None = None
     """The provider's limit, questions and answers together."""
     input_price: Price | None = None
     """For a million tokens, in the currency of your choice. Without both prices the cost of a run is unknown."""
@@ -198,9 +203,13 @@ def _given(environ: Mapping[str, str] | None, directory: Path) -> _Given:
     return _Given(values, path, variables)
 
 
+_LONGEST_FILE = 1_000_000
+
+
 def _read(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        with path.open("rb") as file:
+            return tomllib.loads(file.read(_LONGEST_FILE).decode())
     except OSError as error:
         raise ConfigError(f"cannot be read: {error.strerror}", where=str(path)) from error
     except UnicodeDecodeError as error:

@@ -46,6 +46,9 @@ class Invocation:
 
         if self.debug:
             self.note("".join(traceback.format_exception(error)).rstrip())
+        if isinstance(error, OSError) and error.filename is not None:
+            self.note(f"error: {error.filename}: cannot be used: {error.strerror}")
+            return BAD_INPUT
         if not isinstance(error, AgentEvalError):
             self.note(f"error: {type(error).__name__}: {error} (a fault of agenteval itself; --debug shows where)")
             return NOT_COMPLETED

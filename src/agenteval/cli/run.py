@@ -63,11 +63,11 @@ def run(
     ] = "",
     resume: Annotated[str, typer.Option("--resume", metavar="RUN", help='Go on with a run: its id, or "last".')] = "",
     name: Annotated[str, typer.Option(metavar="TEXT", help="The run's name. [default: the scenarios']")] = "",
-    repeats: Annotated[int, typer.Option(min=1, metavar="N", help="How often each case is run.")] = 1,
+    repeats: Annotated[int, typer.Option(min=1, max=1000, metavar="N", help="How often each case is run.")] = 1,
     sample: Annotated[int | None, typer.Option(min=1, metavar="N", help="Only so many cases, drawn by --seed.")] = None,
-    seed: Annotated[int, typer.Option(metavar="N", help="Of the sample.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=2**32, metavar="N", help="Of the sample.")] = 0,
     concurrency: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Dialogs with the agent at one time.")
+        int | None, typer.Option(min=1, max=1000, metavar="N", help="Dialogs with the agent at one time.")
     ] = None,
     timeout: Annotated[
         float | None, typer.Option(min=0.001, metavar="SECONDS", help="For one reply of the agent.")

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def runs(
     context: typer.Context,
-    limit: Annotated[int, typer.Option(min=1, help="So many at most.")] = 20,
+    limit: Annotated[int, typer.Option(min=1, max=10_000, help="So many at most.")] = 20,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """List the newest runs."""

@@ -95,7 +95,7 @@ class _Target(Strict):
     """Parameters of the channel. ${NAME} stands for an environment variable."""
     timeout_s: Annotated[float, Field(gt=0)] = _DEFAULTS["timeout_s"]
     """For one message, seconds."""
-    max_concurrency: Annotated[int, Field(ge=1)] = _DEFAULTS["max_concurrency"]
+    max_concurrency: Annotated[int, Field(ge=1, le=1000)] = _DEFAULTS["max_concurrency"]
     """Messages on their way at one time."""
     messages_per_minute: Annotated[float, Field(gt=0)] | None = None
     """Default: no limit."""

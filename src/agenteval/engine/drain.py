@@ -27,7 +27,8 @@ async def drain(
             await attempt(item)
 
     stopping = asyncio.create_task(stop.wait())
-    running = {asyncio.create_task(work()) for _ in range(workers)}
+    pool = [asyncio.create_task(work()) for _ in range(workers)]
+    running = set(pool)
     try:
         while running and not stopping.done():
             ended, _ = await asyncio.wait({*running, stopping}, return_when=asyncio.FIRST_COMPLETED)
@@ -37,4 +38,4 @@ async def drain(
     finally:
         for task in (*running, stopping):
             task.cancel()
-        await asyncio.gather(*running, stopping, return_exceptions=True)
+        await asyncio.gather(*pool, stopping, return_exceptions=True)  # several may have failed at once

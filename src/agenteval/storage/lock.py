@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 
-from agenteval.domain.errors import Conflict
+from agenteval.domain.errors import Conflict, StorageError
 from agenteval.storage.store import Store
 
 
@@ -19,7 +19,9 @@ def working_on(store: Store, run_id: str) -> Iterator[None]:
     with closing(sqlite3.connect(path, timeout=0, isolation_level=None)) as lock:
         try:
             lock.execute("BEGIN EXCLUSIVE")
-        except sqlite3.OperationalError as error:
+        except sqlite3.DatabaseError as error:
+            if "locked" not in str(error):
+                raise StorageError(str(error), where=str(path)) from error
             raise Conflict(
                 f"another process is working on run {run_id}", fix="wait until it ends, or end it, then resume the run"
             ) from error

@@ -94,6 +94,8 @@ class Store:
         except StorageError as error:
             error.where = error.where or str(self.path)
             raise
+        except UnicodeDecodeError as error:
+            raise StorageError("it holds what is no text", where=str(self.path), fix=_ADVICE["malformed"]) from error
         except (SQLAlchemyError, DatabaseError) as error:
             cause = str(getattr(error, "orig", None) or error)
             raise StorageError(cause, where=str(self.path), fix=_advice(cause)) from error

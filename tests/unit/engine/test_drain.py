@@ -1,6 +1,7 @@
 """The one loop."""
 
 import asyncio
+import gc
 import time
 from collections.abc import AsyncIterator
 
@@ -143,3 +144,18 @@ async def test_cancelling_the_loop_cancels_its_workers() -> None:
     with pytest.raises(asyncio.CancelledError):
         await draining
     assert cancelled == 3
+
+
+async def test_attempts_that_break_at_once_leave_no_error_behind() -> None:
+    loose: list[object] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _loop, context: loose.append(context))
+    together = asyncio.Barrier(3)
+
+    async def breaks(item: int) -> None:
+        await together.wait()
+        raise ValueError(item)
+
+    with pytest.raises(ValueError, match=r"[012]"):
+        await drain(numbers(3), breaks, workers=3, stop=asyncio.Event())
+    gc.collect()
+    assert loose == []

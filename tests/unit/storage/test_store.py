@@ -12,9 +12,10 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, text
 
-from agenteval.domain.errors import ConfigError, StorageError
+from agenteval.domain.errors import ConfigError, Conflict, StorageError
 from agenteval.net import forbid
 from agenteval.storage import install
+from agenteval.storage.lock import working_on
 from agenteval.storage.migrations import HEAD
 from agenteval.storage.store import Store
 from agenteval.storage.tables import METADATA
@@ -213,3 +214,18 @@ async def test_the_secret_is_made_once_whoever_asks_first(store: Store) -> None:
     await other.aclose()
     assert len(set(made)) == 1
     assert len(made[0]) == 32
+
+
+def test_one_process_works_on_a_run(store: Store) -> None:
+    with working_on(store, "run"), pytest.raises(Conflict, match="another process"), working_on(store, "run"):
+        pass
+    with working_on(store, "run"):
+        pass
+
+
+def test_a_lock_that_cannot_be_made_is_no_other_process(store: Store) -> None:
+    store.path.with_name(f"{store.path.name}-run.lock").write_text(
+        "no database, and long enough to be seen as none" * 50
+    )
+    with pytest.raises(StorageError, match="not a database"), working_on(store, "run"):
+        pass
