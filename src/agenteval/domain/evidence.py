@@ -179,9 +179,9 @@ def _any_between(rising: Sequence[int], start: int, end: int) -> bool:
 # ---- negations cut off -----------------------------------------------------------------------------------------------
 
 _CUT = re.compile(
-    r"(?:[不未无非别]|没有?|\b(?:not|no|never|cannot|unable|without|neither|nor|failed)|n['’]t"
+    r"(?:[不未无無非别]|[没沒]有?|(?<![^\W_])(?:not|no|never|cannot|unable|without|neither|nor|failed)|n['’]t"
     r"|\b(?:can|don|won|didn|couldn|isn|wasn)t)"
-    r"(?:\s|[\u200b-\u200d\u2060\ufeff]"
+    r"(?:\s|[\u200b-\u200d\u2060\ufeff*_`~\"'“”‘’「」『』«»]"
     r"|能够?|会|可以?|是|要|想|曾经?|有|法|被|再|得|必|用|需|给|[为帮给][您你]|成功|支持|允许|一定"
     r"|\b(?:to|be|been|being|have|has|had|able|yet|ever|actually|really|currently|going|an?|any|the)\b)*\Z",
     re.IGNORECASE,

@@ -257,8 +257,9 @@ NEGATION = re.compile(
     r"|差不多|要不要|是不是|能不能|会不会|可不可以|需不需要|想不想|有没有|好不好|对不对|行不行|(?:不|别|没有?)(?:用|要|必)?(?:担心|忘)|(?:不|别)(?:用|要)?着急"
     r"|无比|无限|无线|无锡|无障碍|无微不至|非常|非洲|除非|是非|莫非|未来|未婚|特别|分别|区别|级别|性别|个别|告别|识别|差别|类别|辨别|派别|别墅|别人|别的|别致"
     r"|\b(?:not\s+(?:only|just|to\s+mention)|no\s+(?:problem|worries|doubt|matter|later\s+than|\d+)|(?:do\s+not|don['’]?t)\s+(?:worry|hesitate|forget))\b"
-    r"|(?P<negation>[不未无非别]|没有?|失败"
-    r"|\b(?:not|no|never|cannot|unable|without|neither|nor|none|nothing|nobody|fail(?:s|ed|ure)?|unsuccessful(?:ly)?)\b|n['’]t\b|\b(?:can|don|won|didn|couldn|isn|wasn)t\b)",
+    r"|(?P<negation>[不未无無非别]|[没沒]有?|失败"
+    r"|(?<![^\W_])(?:not|no|never|cannot|unable|without|neither|nor|none|nothing|nobody|fail(?:s|ed|ure)?"
+    r"|unsuccessful(?:ly)?)(?![^\W_])|n['’]t\b|\b(?:can|don|won|didn|couldn|isn|wasn)t\b)",
     re.IGNORECASE,
 )
 _NEGATED_AFTER = re.compile(

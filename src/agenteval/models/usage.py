@@ -31,5 +31,9 @@ def _cost(asked: int | None, said: int | None, settings: ModelSettings) -> Fract
     return (asked * settings.input_price + said * settings.output_price) * PER_MILLION
 
 
+_MOST_TOKENS = 10**9
+"""More than any call holds: a count above it tells nothing."""
+
+
 def _count(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MOST_TOKENS else None

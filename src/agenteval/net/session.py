@@ -232,5 +232,5 @@ def _net_error(error: Exception, target: Origin, timeout_s: float) -> NetError:
         case aiohttp.ClientConnectionError() | aiohttp.ClientPayloadError() | OSError():
             fault, message = NetFault.DROPPED, f"{target} closed the connection before its reply was complete"
         case _:
-            fault, message = NetFault.PROTOCOL, f"cannot send this request to {target}: {error}"
+            fault, message, delivered = NetFault.PROTOCOL, f"cannot send this request to {target}: {error}", False
     return NetError(fault, message, delivered=delivered)

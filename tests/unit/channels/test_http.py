@@ -356,3 +356,9 @@ async def test_a_cancelled_request_lets_its_connection_go() -> None:
         with pytest.raises(asyncio.CancelledError):
             await talking
         await asyncio.wait_for(left.wait(), 1)
+
+
+async def test_a_header_that_cannot_be_sent_is_no_failure_of_the_agent(agent: FaultyAgent) -> None:
+    (turn,) = await talk("http", {"url": f"{agent.url}/echo", "headers": {"X-Note": "a\nb"}}, "hello")
+    assert turn.status is NOT_DELIVERED
+    assert not agent.received

@@ -269,3 +269,19 @@ def test_hostile_texts_take_linear_time(text: str, quote: str) -> None:
     began = time.perf_counter()
     in_agent(text, quote)
     assert time.perf_counter() - began < 5
+
+
+@pytest.mark.parametrize(
+    ("text", "quote"),
+    [
+        ("Your visit is **not** booked for Monday.", "booked for Monday"),
+        ("Your visit is _not_ booked for Monday.", "booked for Monday"),
+        ('It was not "booked for Monday".', "booked for Monday"),
+        ("您的预约**没有**成功预约", "成功预约"),
+        ("沒有預約成功", "預約成功"),
+    ],
+)
+def test_marks_between_a_negation_and_what_it_denies_hide_nothing(text: str, quote: str) -> None:
+    found = in_agent(text, quote)
+    assert isinstance(found, Rejected)
+    assert found.cause == "negation_cut"

@@ -419,3 +419,8 @@ class TestClauses:
 def _place(marked: str) -> tuple[str, int]:
     """The text without brackets, and where the bracketed words begin."""
     return marked.replace("[", "").replace("]", ""), marked.index("[")
+
+
+@pytest.mark.parametrize(("text", "word"), [("It is _not_ booked", "booked"), ("沒有預約成功", "預約成功")])
+def test_a_negation_is_seen_in_markdown_and_in_traditional_characters(text: str, word: str) -> None:
+    assert t.is_negated(text, text.index(word))

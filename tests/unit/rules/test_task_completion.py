@@ -1073,3 +1073,8 @@ async def test_what_nobody_read_in_a_silent_dialog_is_not_said_to_be_unsaid() ->
     name, phone = (result.detail["slots"][slot] for slot in ("user_name", "phone"))
     assert (name["filled"], name["accepted"], name["stated"]) == (False, False, None)
     assert phone["stated"] is True
+
+
+async def test_there_is_no_rate_where_an_item_is_not_judged() -> None:
+    result = await judged(slots({"name": "mood", "description": "how the user feels"}), BOOKING)
+    assert (result.score, result.detail["slot_rate"]) == (None, None)

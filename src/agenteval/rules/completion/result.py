@@ -71,12 +71,17 @@ def complete(
     counted = [slot for slot in slot_states if slot.required and not slot.left]
     required = [p for p in placed if not p.outcome.step.optional and p.status is not StepStatus.LEFT]
     done = sum(1 for p in required if p.status is StepStatus.DONE)
+    unscored = any(p.status is StepStatus.UNSCORED for p in required)
     return Completion(
         uptake,
         tuple(slots),
         placed,
-        Count(sum(1 for slot in counted if slot.filled), len(counted), slot_rate(slot_states)),
-        Count(done, len(required), Fraction(done, len(required)) if required else None),
+        Count(
+            sum(1 for slot in counted if slot.filled),
+            len(counted),
+            None if any(slot.filled is None for slot in counted) else slot_rate(slot_states),
+        ),
+        Count(done, len(required), Fraction(done, len(required)) if required and not unscored else None),
         bounds(slot_states, step_states, formula),
     )
 
