@@ -107,7 +107,8 @@ class ModelSettings(_Section):
     temperature: Annotated[float, Field(ge=0, le=2)] = 0.0
     """Left out by itself where a model refuses it."""
     seed: Annotated[int, Field(ge=0, le=2**32)] = 0
-    """Left out by itself where a model refuses it."""
+    """Added to the seed that dialog and sample give each request: another one judges anew. Left out by itself where a
+    model refuses it."""
     max_tokens: PositiveInt | None = None
     """Tokens of one answer at most; without it the provider decides."""
     timeout_s: PositiveFloat = 60.0

@@ -57,7 +57,7 @@ class Failures:
 
     def status(self, response: Response) -> ModelError:
         """For a response that is no 2xx."""
-        return self.reported(response.status, complaint(response), response.retry_after_s)
+        return self.reported(response.status, self._complaint(response), response.retry_after_s)
 
     def reported(self, status: int, said: str, retry_after_s: float | None = None) -> ModelError:
         """`status` as HTTP has it; some gateways report it inside a 200."""
@@ -89,21 +89,23 @@ class Failures:
 
     def malformed(self, message: str, body: bytes) -> ModelUnavailable:
         """A 2xx whose body is not what was promised: cut off on its way, or from another kind of server."""
-        text = self._redact(" ".join(body[: 4 * EXCERPT].decode(errors="replace").split()))[:EXCERPT]
         fix = f"check {self._base_url}, which usually ends in /v1"
-        return ModelUnavailable(f"{message}: {text or 'empty'}", where=self._where, fix=fix)
+        return ModelUnavailable(f"{message}: {self._excerpt(body) or 'empty'}", where=self._where, fix=fix)
 
     def refused(self, message: str) -> ModelRefused:
         return ModelRefused(self._redact(message)[:EXCERPT], where=self._where)
 
+    def _complaint(self, response: Response) -> str:
+        """The server's own words, the parameter's name first: never what it repeats of the request."""
+        try:
+            return words(response.json())
+        except NetError:
+            return self._excerpt(response.body)
 
-def complaint(response: Response) -> str:
-    """The server's own words, the parameter's name first: never what it repeats of the request."""
-    try:
-        body = response.json()
-    except NetError:
-        return " ".join(response.body[: 4 * EXCERPT].decode(errors="replace").split())[:EXCERPT]
-    return words(body)
+    def _excerpt(self, body: bytes) -> str:
+        """The beginning of a body that is not JSON. It is cut last: of a secret that a cut halves, the half would
+        stay."""
+        return self._redact(" ".join(body.decode(errors="replace").split()))[:EXCERPT]
 
 
 def words(body: object) -> str:

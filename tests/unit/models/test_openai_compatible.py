@@ -50,10 +50,10 @@ async def test_one_call(judge: Judge) -> None:
     assert (model.id, model.params["seed"], model.context_tokens) == ("judge-1", 7, 32_768)
 
 
-async def test_a_request_s_own_seed_and_limit_go_first(judge: Judge) -> None:
+async def test_a_request_s_own_limit_goes_first_and_its_seed_is_added(judge: Judge) -> None:
     async with ScriptedModel() as server:
-        await judge(server, seed=7, max_tokens=100).complete(ChatRequest(ASK.messages, "id", max_tokens=9, seed=0))
-        assert (server.requests[0].json["seed"], server.requests[0].json["max_tokens"]) == (0, 9)
+        await judge(server, seed=7, max_tokens=100).complete(ChatRequest(ASK.messages, "id", max_tokens=9, seed=3))
+        assert (server.requests[0].json["seed"], server.requests[0].json["max_tokens"]) == (10, 9)
 
 
 @pytest.mark.parametrize(
@@ -147,6 +147,17 @@ async def test_a_check_finds_out_the_mode_before_the_first_case(judge: Judge, ca
     async with ScriptedModel(lambda _: {"ok": True}, refuses=["response_format"]) as server:
         await judge(server).check()
     assert list(capabilities.values()) == ["tool"]
+
+
+@pytest.mark.parametrize("status", [200, 400])
+@pytest.mark.parametrize("before", ["<p>" + "y" * 290, "<p>" + " " * 1_190], ids=["text", "space"])
+async def test_a_key_at_the_cut_leaves_no_part_behind(judge: Judge, status: int, before: str) -> None:
+    body = f"{before}{KEY}</p>".encode()
+    answer = Body(body) if status == 200 else Status(status, body=body)
+    async with ScriptedModel(lambda _: answer) as server:
+        with pytest.raises(ModelError) as caught:
+            await judge(server, api_key=KEY).complete(ASK)
+    assert KEY[:6] not in str(caught.value)
 
 
 async def test_a_provider_s_error_is_shown_without_the_key_and_cut(judge: Judge) -> None:

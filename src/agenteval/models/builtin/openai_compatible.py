@@ -94,7 +94,7 @@ def payload_of(request: ChatRequest, settings: ModelSettings, mode: Mode) -> dic
     if "temperature" not in mode.without:
         payload["temperature"] = settings.temperature
     if "seed" not in mode.without:
-        payload["seed"] = settings.seed if request.seed is None else request.seed
+        payload["seed"] = settings.seed + (request.seed or 0)
     if max_tokens := request.max_tokens or settings.max_tokens:
         payload["max_completion_tokens" if "max_tokens" in mode.without else "max_tokens"] = max_tokens
     if request.schema is None:
