@@ -1,6 +1,7 @@
 """One model's HTTP server: headers, limits, repeats, and every failure as a ModelError without secrets."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, TypeVar
 
 import orjson
@@ -18,7 +19,7 @@ from agenteval.settings import ModelSettings
 T = TypeVar("T")
 
 BYTES_PER_TOKEN = 3  # of the request's JSON: near for Chinese in UTF-8, on the safe side for English
-CALL_DEADLINES = 3  # a call with its repeats takes no longer than this many times the limit of one attempt
+CALL_DEADLINES = 3  # from its first turn on, a call begins no repeat after this many times the limit of one attempt
 
 
 class Endpoint:
@@ -59,17 +60,20 @@ class Endpoint:
             return read(data, response.latency_ms)
 
         return await (retry or self.retry).run(
-            attempt, clock=self._context.clock, random=self._context.random, pause=self._limits.pause
+            attempt,
+            turn=partial(self._limits.slot, len(body) // BYTES_PER_TOKEN),
+            clock=self._context.clock,
+            random=self._context.random,
+            pause=self._limits.pause,
         )
 
     async def _send(self, url: str, body: bytes) -> Response:
-        async with self._limits.slot(len(body) // BYTES_PER_TOKEN):
-            try:
-                response = await self._context.sessions.at(url).request(
-                    "POST", url, body=body, headers=self._headers, timeout_s=self._settings.timeout_s
-                )
-            except NetError as error:
-                raise self.failures.connection(error) from error
+        try:
+            response = await self._context.sessions.at(url).request(
+                "POST", url, body=body, headers=self._headers, timeout_s=self._settings.timeout_s
+            )
+        except NetError as error:
+            raise self.failures.connection(error) from error
         if not 200 <= response.status < 300:
             raise self.failures.status(response)
         return response

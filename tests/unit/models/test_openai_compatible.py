@@ -20,7 +20,7 @@ from agenteval.models import MODELS, ModelContext
 from agenteval.models.roles import build
 from agenteval.settings import ModelSettings, Settings
 from tests.fakes.clock import FakeClock
-from tests.fakes.scripted_model import Answer, Body, Drop, Fault, Hang, ScriptedModel, Status, Truncated
+from tests.fakes.scripted_model import Answer, Body, Drop, Fault, Hang, ScriptedModel, Slow, Status, Truncated
 from tests.fakes.scripted_model import Message as Said
 from tests.unit.models.conftest import Judge, Remembered
 
@@ -265,6 +265,43 @@ async def test_sixty_requests_per_minute_need_no_batching_by_hand(judge: Judge, 
         await asyncio.gather(*(model.complete(ASK) for _ in range(300)))
         assert len(server.requests) == 300
     assert clock.passed_s >= 299
+
+
+async def test_a_call_late_in_the_queue_is_repeated_as_the_first_is(judge: Judge) -> None:
+    faults = [Status(500) if i in {0, 50} else None for i in range(60)]
+    async with ScriptedModel(faults=faults) as server:
+        model = judge(server, requests_per_minute=60, timeout_s=5)
+        await asyncio.gather(*(model.complete(ASK) for _ in range(60)))
+        assert len(server.requests) == 62
+
+
+async def test_a_provider_that_never_stops_limiting_ends_every_call(judge: Judge, clock: FakeClock) -> None:
+    async with ScriptedModel(lambda _: Status(429, headers={"Retry-After": "20"})) as server:
+        model = judge(server, max_concurrency=4, timeout_s=10)
+        calls = [model.complete(ASK) for _ in range(40)]
+        ended = await asyncio.gather(*calls, return_exceptions=True)
+    assert {type(error) for error in ended} == {ModelRateLimited}
+    assert clock.passed_s <= 40 / 4 * 60
+
+
+async def test_a_provider_that_never_answers_ends_every_call(judge: Judge) -> None:
+    async with ScriptedModel(faults=[Hang()] * 99) as server:
+        model = judge(server, max_concurrency=2, timeout_s=0.005)
+        ended = await asyncio.gather(*(model.complete(ASK) for _ in range(6)), return_exceptions=True)
+    assert {type(error) for error in ended} == {ModelTimeout}
+
+
+async def test_who_waits_for_a_place_can_be_stopped_and_holds_up_nobody(judge: Judge) -> None:
+    async with ScriptedModel(faults=[None, Slow(0.03, "slow")]) as server:
+        model = judge(server, max_concurrency=1)
+        await model.complete(ASK)
+        slow = asyncio.ensure_future(model.complete(ASK))
+        await asyncio.sleep(0)
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.01):
+                await model.complete(ASK)
+        last = await model.complete(ASK)
+        assert ((await slow).text, last.text) == ("slow", "ok")
 
 
 async def test_no_more_at_once_than_allowed(judge: Judge) -> None:

@@ -1,4 +1,5 @@
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from random import Random
 
 import pytest
@@ -19,12 +20,13 @@ from tests.fakes.clock import FakeClock
 
 
 class Provider:
-    """Fails with each of `failures`, then answers; an attempt takes `takes_s`."""
+    """Fails with each of `failures`, then answers; an attempt takes `takes_s` after `queues_s` of waiting."""
 
-    def __init__(self, failures: list[ModelError], takes_s: float = 0.0) -> None:
+    def __init__(self, failures: list[ModelError], takes_s: float = 0.0, queues_s: float = 0.0) -> None:
         self.failures: Iterator[ModelError] = iter(failures)
         self.clock = FakeClock()
         self.takes_s = takes_s
+        self.queues_s = queues_s
         self.attempts = 0
         self.pauses: list[float] = []
 
@@ -35,8 +37,15 @@ class Provider:
             raise error
         return "answer"
 
+    @asynccontextmanager
+    async def turn(self) -> AsyncIterator[None]:
+        self.clock.passed_s += self.queues_s
+        yield
+
     async def ask(self, retry: Retry, seed: int = 1) -> str:
-        return await retry.run(self.attempt, clock=self.clock, random=Random(seed), pause=self.pauses.append)
+        return await retry.run(
+            self.attempt, turn=self.turn, clock=self.clock, random=Random(seed), pause=self.pauses.append
+        )
 
 
 async def test_what_may_pass_is_repeated() -> None:
@@ -65,6 +74,18 @@ async def test_no_attempt_begins_after_the_deadline() -> None:
     with pytest.raises(ModelTimeout):
         await provider.ask(Retry(deadline_s=180))
     assert provider.attempts == 3
+
+
+async def test_who_waited_long_for_a_turn_is_repeated_as_well() -> None:
+    provider = Provider([ModelUnavailable("503")], queues_s=1000)
+    assert await provider.ask(Retry(deadline_s=180)) == "answer"
+
+
+async def test_later_turns_count() -> None:
+    provider = Provider([ModelUnavailable("503")] * 99, queues_s=1000)
+    with pytest.raises(ModelUnavailable):
+        await provider.ask(Retry(deadline_s=180))
+    assert provider.attempts == 2
 
 
 async def test_a_wait_beyond_the_deadline_is_not_begun() -> None:
