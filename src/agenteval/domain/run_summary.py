@@ -4,12 +4,37 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from fractions import Fraction
 from typing import Any
 
 from agenteval.domain.outcome import ONE, ZERO, CaseOutcome, OutcomeCause, SuccessLevel
 from agenteval.domain.ports import Usage
 from agenteval.domain.statistics import Interval, interval, mean, pass_at_k, pass_hat_k, percentile_nearest_rank
+
+
+class MeasureName(StrEnum):
+    """The four rates of a run, each a mean over attempts."""
+
+    INTENT_ACCURACY = "intent_accuracy"
+    AVG_COMPLETION = "avg_completion"
+    SUCCESS_RATE = "success_rate"
+    PASS_RATE = "pass_rate"  # noqa: S105
+
+    def of(self, outcome: CaseOutcome) -> tuple[Fraction | None, Fraction] | None:
+        """What an attempt adds: its value, None when not measured, and the least that it can be. None when it does not
+        carry the measure."""
+        match self:
+            case MeasureName.INTENT_ACCURACY:
+                return (_flag(outcome.l1_intent), ZERO) if outcome.has_l1 else None
+            case MeasureName.AVG_COMPLETION:
+                low = outcome.l2_bounds[0] if outcome.l2_bounds else ZERO
+                return (outcome.l2_completion, low) if outcome.has_l2 else None
+            case MeasureName.SUCCESS_RATE:
+                low = outcome.level_bounds[0].value_of_success if outcome.level_bounds else ZERO
+                return outcome.success_level.value_of_success if outcome.success_level else None, low
+            case MeasureName.PASS_RATE:
+                return _flag(outcome.passed), ZERO
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +150,7 @@ class Tally:
     def __init__(self) -> None:
         self._cases = 0
         self._levels: Counter[SuccessLevel | None] = Counter()
-        self._intent, self._completion, self._success, self._passed = (_Series() for _ in range(4))
+        self._series = {name: _Series() for name in MeasureName}
         self._passes: Counter[tuple[int, int]] = Counter()
         self._flaky: list[str] = []
         self._conflicts = self._disagreements = 0
@@ -145,16 +170,8 @@ class Tally:
             self._add_outcomes(case_id, outcomes)
 
     def _add_outcomes(self, case_id: str, outcomes: Sequence[CaseOutcome]) -> None:
-        self._intent.add([_flag(o.l1_intent) for o in outcomes if o.has_l1], [ZERO for o in outcomes if o.has_l1])
-        with_l2 = [o for o in outcomes if o.has_l2]
-        self._completion.add(
-            [o.l2_completion for o in with_l2], [o.l2_bounds[0] if o.l2_bounds else ZERO for o in with_l2]
-        )
-        self._success.add(
-            [o.success_level.value_of_success if o.success_level else None for o in outcomes],
-            [o.level_bounds[0].value_of_success if o.level_bounds else ZERO for o in outcomes],
-        )
-        self._passed.add([_flag(o.passed) for o in outcomes], [ZERO] * len(outcomes))
+        for name, series in self._series.items():
+            series.add([added for outcome in outcomes if (added := name.of(outcome)) is not None])
         known = [o.passed for o in outcomes if o.passed is not None]
         self._passes[len(known), sum(known)] += 1
         if len(set(known)) > 1:
@@ -179,10 +196,7 @@ class Tally:
             cases=self._cases,
             attempts=self._levels.total(),
             levels=dict(self._levels),
-            intent_accuracy=self._intent.measure(),
-            avg_completion=self._completion.measure(),
-            success_rate=self._success.measure(),
-            pass_rate=self._passed.measure(),
+            **{name.value: series.measure() for name, series in self._series.items()},
             repeated=tuple(self._repeated(k) for k in range(1, most + 1)) if most > 1 else (),
             flaky=tuple(self._flaky),
             conflicts=self._conflicts,
@@ -213,11 +227,11 @@ class _Series:
         self._of = 0
         self._worst = ZERO
 
-    def add(self, values: Sequence[Fraction | None], lows: Sequence[Fraction]) -> None:
-        """The repeats of one case; `lows` are what unmeasured ones are at least."""
-        self._of += len(values)
-        self._worst += sum((low if v is None else v for v, low in zip(values, lows, strict=True)), ZERO)
-        if known := tuple(value for value in values if value is not None):
+    def add(self, repeats: Sequence[tuple[Fraction | None, Fraction]]) -> None:
+        """What the repeats of one case add, as `MeasureName.of` tells it."""
+        self._of += len(repeats)
+        self._worst += sum((low if value is None else value for value, low in repeats), ZERO)
+        if known := tuple(value for value, _ in repeats if value is not None):
             self._cases[known] += 1
 
     def measure(self) -> Measure:
