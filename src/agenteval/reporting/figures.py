@@ -47,7 +47,11 @@ def score(value: Fraction | None) -> str:
 
 def percent(value: Fraction | None, labels: Labels, digits: int = DIGITS) -> str:
     """`digits`: decimals of the value, two more than those of the percentage."""
-    return NONE if value is None else labels("percent", value=number(Fraction(number(value, digits)) * 100))
+    return NONE if value is None else labels("percent", value=_hundredths(value, digits))
+
+
+def _hundredths(value: Fraction, digits: int) -> str:
+    return number(Fraction(number(value, digits)) * 100)
 
 
 def share(of: Share, labels: Labels) -> str:
@@ -60,7 +64,7 @@ def share(of: Share, labels: Labels) -> str:
 def interval(of: Measure, labels: Labels) -> str:
     if of.interval is None:
         return NONE
-    low, high = (f"{bound * 100:.1f}" for bound in (of.interval.low, of.interval.high))
+    low, high = (_hundredths(Fraction(bound), 3) for bound in (of.interval.low, of.interval.high))
     return labels("percent", value=f"{low}–{high}")
 
 

@@ -134,7 +134,7 @@ WORDS: Mapping[str, tuple[str, str]] = {
     "L3": ("L3 结论", "L3 outcome"),
     "passed": ("通过", "passed"),
     "failed": ("未通过", "failed"),
-    "failing_rules": ("未通过的规则", "Failing rules"),
+    "rules": ("规则", "Rules"),
     "missing": ("缺 {names}", "missing {names}"),
     "unknown_items": ("未判定 {names}", "not judged {names}"),
     "why": ("结论的由来", "Why this outcome"),

@@ -20,6 +20,7 @@ from agenteval.reporting.reading import (
     provisional,
     reply_text,
     setup,
+    told,
     unscored,
 )
 from agenteval.reporting.report import Lang, RunReport
@@ -29,11 +30,11 @@ async def markdown_report(report: RunReport, lang: Lang) -> AsyncIterator[str]:
     labels = Labels(lang)
     yield "".join(_head(report, labels))
     yield f"\n## {for_markdown(labels('cases'))}\n\n"
-    yield "".join(_table([labels(name) for name in ("L3", "scenario", "case", "L1", "L2", "failing_rules")], ()))
+    yield "".join(_table([labels(name) for name in ("L3", "scenario", "case", "L1", "L2", "rules")], ()))
     policies: dict[str, None] = {}
     async for entry in entries(report):
         level = f"{entry.level.mark} {labels(f'level.{entry.level}')}"
-        yield _row([level, entry.place.scenario, *overview(entry, labels)])
+        yield _row([level, entry.place.scenario, *overview(entry, labels), labels.listed(told(entry, labels))])
         if entry.attempt and entry.attempt.outcome:
             policies[policy_in_words(entry.attempt.outcome.policy, labels)] = None
     async for entry in entries(report):

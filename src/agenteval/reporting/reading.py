@@ -19,7 +19,7 @@ from agenteval.domain.transcript import Turn, TurnStatus
 from agenteval.reporting import figures
 from agenteval.reporting.items import counted, items, noted
 from agenteval.reporting.labels import WORDS, Labels
-from agenteval.reporting.level import Level
+from agenteval.reporting.level import GOOD_MARKS, Level
 from agenteval.reporting.report import RunReport
 
 
@@ -182,25 +182,46 @@ def _flat(prefix: str, config: Mapping[str, Json]) -> Iterator[tuple[str, str]]:
             yield f"{prefix}{name}", as_text(value)
 
 
+def broken(entry: Entry, labels: Labels) -> list[str]:
+    """The turns in which the agent itself failed."""
+    turns = entry.attempt.dialog if entry.attempt else ()
+    return [f"{labels('turn_n', n=t.index + 1)} {labels(f'turn.{t.status}')}" for t in turns if t.status != "ok"]
+
+
 def failing(entry: Entry, labels: Labels) -> list[str]:
     """What went wrong: the agent itself, then rules that did not pass or of which a critical item failed."""
-    turns = entry.attempt.dialog if entry.attempt else ()
-    broken = [f"{labels('turn_n', n=t.index + 1)} {labels(f'turn.{t.status}')}" for t in turns if t.status != "ok"]
-    return broken + [result.label for result in entry.results if result.passed is False or result.vetoes]
+    return broken(entry, labels) + [result.label for result in entry.results if result.passed is False or result.vetoes]
 
 
-def overview(entry: Entry, labels: Labels) -> tuple[str, str, str, str]:
-    """An attempt in a line, beside its level: name, L1, L2, what went wrong."""
-    wrong = labels.listed(failing(entry, labels))
-    return entry.name(labels), l1_text(entry, labels), l2_text(entry, labels), wrong
+def told(entry: Entry, labels: Labels) -> list[str]:
+    """Where the agent itself failed, then each rule that was asked."""
+    asked = [r for r in entry.results if r.status in (ResultStatus.SCORED, ResultStatus.FAILED_TO_SCORE)]
+    return broken(entry, labels) + [_in_short(result, labels) for result in asked]
+
+
+def _in_short(result: RuleResult, labels: Labels) -> str:
+    """Whether a rule passed, its name, its score; of one that passed also what fails the case all the same."""
+    short = f"{GOOD_MARKS[result.passed]} {result.label} {figures.score(result.score)}"
+    if result.passed and result.vetoes:
+        return labels("aside", what=short, note=critical_text(result, labels))
+    return short
+
+
+def overview(entry: Entry, labels: Labels) -> tuple[str, str, str]:
+    """An attempt in a line, beside its level: name, L1, L2."""
+    return entry.name(labels), l1_text(entry, labels), l2_text(entry, labels)
 
 
 def facts(result: RuleResult, labels: Labels) -> list[str]:
     """A rule's verdict, and how it enters the case, in a few words each."""
     weight = f"{labels('weight')} {figures.number(result.weight)}"
-    critical = labels("critical_failed", items=labels.listed(critical_items(result))) if result.vetoes else ""
+    critical = critical_text(result, labels) if result.vetoes else ""
     told = [result_status(result, labels), open_bounds(result, labels), critical, counts_as(result, labels), weight]
     return [text for text in told if text] + noted(result.detail, labels)
+
+
+def critical_text(result: RuleResult, labels: Labels) -> str:
+    return labels("critical_failed", items=labels.listed(critical_items(result)))
 
 
 def critical_items(result: RuleResult) -> list[str]:

@@ -6,12 +6,10 @@ from operator import attrgetter
 from typing import TextIO
 
 from rich.console import Console
-from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
 from agenteval.domain.outcome import RuleResult
-from agenteval.reporting import figures
+from agenteval.reporting import figures, layout
 from agenteval.reporting.escape import for_terminal
 from agenteval.reporting.explain import policy_in_words, why
 from agenteval.reporting.items import Item, items
@@ -27,6 +25,7 @@ from agenteval.reporting.reading import (
     l2_text,
     overview,
     provisional,
+    told,
     unscored,
 )
 from agenteval.reporting.report import Lang, RunReport
@@ -34,8 +33,11 @@ from agenteval.reporting.report import Lang, RunReport
 LISTED = 50
 """Attempts that are listed, the worst ones."""
 
-FILE_WIDTH = 100
+FILE_WIDTH = 120
 """Columns when the output is no terminal."""
+
+NARROWEST = 20
+"""Columns that are written for at least; a terminal with less folds lines itself."""
 
 _LONGEST = 200
 """Characters of a quote or value that are shown."""
@@ -103,53 +105,81 @@ class _Page:
 
     # ---- what is written ---------------------------------------------------------------------------------------------
 
+    @property
+    def columns(self) -> int:
+        return max(self.console.width, NARROWEST)
+
     def text(self, said: str, style: str = "") -> Text:
         encoding = self.console.encoding
         shown = said if encoding.startswith("utf") else _transliterated(said, encoding)
-        return Text(for_terminal(shown, encoding), style, overflow="fold")
+        return Text(for_terminal(shown, encoding), style)
 
-    def line(self, said: str, style: str = "") -> None:
-        self.console.print(self.text(said, style))
+    def line(self, said: str | Text, style: str = "", *, indent: int = 0) -> None:
+        text = self.text(said, style) if isinstance(said, str) else said
+        for line in layout.wrapped(text, self.columns - indent):
+            self.put(line, indent)
 
-    def inside(self, what: Text | Table, by: int) -> None:
-        self.console.print(Padding(what, (0, 0, 0, by), expand=False))
+    def put(self, line: Text, indent: int) -> None:
+        shown = Text(" " * indent).append_text(line) if line else line
+        self.console.print(shown, no_wrap=True, overflow="ignore", crop=False)
 
     def title(self, said: str) -> None:
-        self.console.print()
+        self.line("")
         self.line(said, "bold")
 
-    def table(self, *columns: str, fixed: int = 1) -> Table:
-        """`fixed`: so many of the first columns are never folded."""
-        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-        for i, name in enumerate(columns):
-            table.add_column(self.text(name), no_wrap=i < fixed, overflow="fold")
-        return table
+    def table(self, columns: Sequence[str], rows: Iterable[Sequence[Text]], *, fixed: int = 1, indent: int = 0) -> None:
+        """`fixed`: so many of the first columns are never folded. Where there is too little room, each row becomes a
+        heading and a line for each value."""
+        head, cells = [self.text(name, "dim") for name in columns], list(rows)
+        found = layout.widths([head, *cells], self.columns - indent, fixed=fixed)
+        for row in [head, *cells] if any(columns) else cells:
+            if found:
+                for line in layout.row_lines(row, found):
+                    self.put(line, indent)
+            elif row is not head:
+                self.stacked(columns, row, indent)
+
+    def stacked(self, columns: Sequence[str], row: Sequence[Text], indent: int) -> None:
+        """Columns without a name are part of the heading, up to the first that has one."""
+        named = next((i for i, name in enumerate(columns) if name), 0)
+        self.line(Text("  ").join(cell for cell in row[: named + 1] if cell), indent=indent)
+        for name, cell in zip(columns[named + 1 :], row[named + 1 :], strict=True):
+            label, lines = self.text(name and name + self.labels("colon"), "dim"), cell.split("\n")
+            together = label + Text(" · ").join(lines)
+            if cell and (len(lines) == 1 or together.cell_len <= self.columns - indent - 2):
+                self.line(together, indent=indent + 2)
+            elif cell:
+                self.line(label, indent=indent + 2)
+                self.line(cell, indent=indent + 4)
+
+    def named(self, rows: Iterable[tuple[str, Text]]) -> None:
+        """Values beside their names."""
+        self.table(("", ""), [(self.text(name, "dim"), value) for name, value in rows])
 
     # ---- the parts ---------------------------------------------------------------------------------------------------
 
     def head(self, report: RunReport) -> None:
         self.line(report.run.name, "bold")
-        grid = self.table("", "")
-        grid.show_header = False
-        for name, value in header(report.run, self.labels):
-            grid.add_row(self.text(name, "dim"), self.text(value))
-        self.console.print(grid)
+        self.named((name, self.text(value)) for name, value in header(report.run, self.labels))
         if notice := provisional(report.run, self.labels):
             self.line(notice, "yellow")
 
     def summary(self, report: RunReport) -> None:
         labels, summary = self.labels, report.summary
-        self.console.print()
-        table = self.table(*map(labels, ("measure", "value", "measured", "worst_case", "interval")), "", fixed=5)
-        for figure in figures.figures(summary, labels):
-            cells = (figure.label, figure.value, figure.measured, figure.worst_case, figure.interval)
-            table.add_row(*map(self.text, cells), self.text(figure.note, "dim"))
-        self.console.print(table)
-        self.console.print()
-        levels = Text("   ").join(Text.assemble(self.level(level), f" {n}") for level, n in figures.levels(summary))
-        self.console.print(Text.assemble(self.text(labels("levels") + "  ", "dim"), levels))
-        for name, value in figures.notes(summary, labels):
-            self.console.print(Text.assemble(self.text(f"{name}  ", "dim"), self.text(value)))
+        measures = figures.figures(summary, labels)
+        self.line("")
+        self.table(
+            [labels(name) for name in ("measure", "value", "measured", "worst_case", "interval")],
+            [[*map(self.text, (f.label, f.value, f.measured, f.worst_case, f.interval))] for f in measures],
+            fixed=5,
+        )
+        for note in dict.fromkeys(f.note for f in measures if f.note):
+            of = labels.listed([f.label for f in measures if f.note == note])
+            self.line(labels("aside", what=note, note=of), "dim")
+        self.line("")
+        levels = [Text.assemble(self.level(level), f" {n}") for level, n in figures.levels(summary)]
+        notes = [(name, self.text(value)) for name, value in figures.notes(summary, labels)]
+        self.named([(labels("levels"), Text("   ").join(levels)), *notes])
 
     def cases(self, shown: Sequence[Entry]) -> None:
         labels = self.labels
@@ -157,10 +187,11 @@ class _Page:
         if not shown:
             self.line(labels("empty"))
             return
-        table = self.table("", *map(labels, ("case", "L1", "L2", "failing_rules")))
-        for entry in shown:
-            table.add_row(self.level(entry.level), *map(self.text, overview(entry, labels)))
-        self.console.print(table)
+        rows = [(*overview(entry, labels), "\n".join(told(entry, labels))) for entry in shown]
+        self.table(
+            ("", *map(labels, ("case", "L1", "L2", "rules"))),
+            [(self.level(entry.level), *map(self.text, row)) for entry, row in zip(shown, rows, strict=True)],
+        )
 
     def level(self, level: Level) -> Text:
         return self.text(f"{level.mark} {self.labels(f'level.{level}')}", _STYLES[level])
@@ -170,10 +201,10 @@ class _Page:
 
     def reasons(self, entry: Entry) -> None:
         labels = self.labels
-        self.console.print()
-        self.console.print(Text.assemble(self.level(entry.level), "  ", self.text(entry.name(labels), "bold")))
+        self.line("")
+        self.line(Text.assemble(self.level(entry.level), "  ", self.text(entry.name(labels), "bold")))
         for sentence in why(entry.attempt, labels) if entry.attempt else ():
-            self.inside(self.text(sentence), 2)
+            self.line(sentence, indent=2)
         for result in entry.results:
             self.result(result)
 
@@ -181,27 +212,18 @@ class _Page:
         labels = self.labels
         parts = [figures.score(result.score), *facts(result, labels)]
         head = Text.assemble(self.good(result.passed), " ", self.text(result.label, "bold"), "  ")
-        self.inside(head + self.text(" · ".join(parts)), 2)
+        self.line(head + self.text(" · ".join(parts)), indent=2)
         if result.reason:
-            self.inside(self.text(result.reason, "dim"), 4)
+            self.line(result.reason, "dim", indent=4)
         if found := items(result.detail):
-            self.inside(self.items(found), 4)
+            columns = ("", *map(labels, ("item", "status", "value", "turn", "quote")))
+            self.table(columns, map(self.item, found), indent=4)
 
-    def items(self, found: Iterable[Item]) -> Table:
-        labels = self.labels
-        table = self.table("", *map(labels, ("item", "status", "value", "turn", "quote")))
-        for item in found:
-            quote = [self.text(_cut(item.quote))] if item.quote else []
-            reason = [self.text(item.reason, "dim")] if item.reason else []
-            table.add_row(
-                self.good(item.good),
-                self.text(item.name),
-                self.text(item.status_text(labels)),
-                self.text(_cut(item.value)),
-                self.text(item.turn_text()),
-                Text("\n").join(quote + reason),
-            )
-        return table
+    def item(self, item: Item) -> list[Text]:
+        quote = [self.text(_cut(item.quote))] if item.quote else []
+        reason = [self.text(item.reason, "dim")] if item.reason else []
+        told = (item.name, item.status_text(self.labels), _cut(item.value), item.turn_text())
+        return [self.good(item.good), *map(self.text, told), Text("\n").join(quote + reason)]
 
     def how_decided(self, shown: Sequence[Entry]) -> None:
         policies = dict.fromkeys(e.attempt.outcome.policy for e in shown if e.attempt and e.attempt.outcome)
@@ -219,21 +241,19 @@ class _Page:
     def side_by_side(self, reports: Sequence[RunReport], outcomes: dict[str, dict[int, list[Entry]]]) -> None:
         labels = self.labels
         columns = [str(report.run.config.get("target_name") or report.run.name) for report in reports]
-        table = self.table(labels("measure"), *columns)
-        for rows in zip(*(figures.figures(report.summary, labels) for report in reports), strict=True):
-            cells = [
-                labels("aside", what=row.value, note=labels("measured_of", n=row.of.n, of=row.of.of)) for row in rows
-            ]
-            table.add_row(self.text(rows[0].label), *map(self.text, cells))
-        self.console.print(table)
-        self.console.print()
-        table = self.table(labels("case"), *columns)
-        for case_id, by_run in outcomes.items():
-            table.add_row(
-                self.text(case_id),
-                *(Text("\n").join(map(self.outcome, by_run.get(i, ()))) for i in range(len(reports))),
-            )
-        self.console.print(table)
+        rows = []
+        for row in zip(*(figures.figures(report.summary, labels) for report in reports), strict=True):
+            of = [labels("aside", what=f.value, note=labels("measured_of", n=f.of.n, of=f.of.of)) for f in row]
+            rows.append([*map(self.text, (row[0].label, *of))])
+        self.table([labels("measure"), *columns], rows)
+        self.line("")
+        self.table(
+            [labels("case"), *columns],
+            [
+                [self.text(case_id), *(Text("\n").join(map(self.outcome, of.get(i, ()))) for i in range(len(reports)))]
+                for case_id, of in outcomes.items()
+            ],
+        )
 
     def outcome(self, entry: Entry) -> Text:
         """The level, the layers, and, unless it is a success, why."""

@@ -58,7 +58,15 @@ def test_percent_and_share_in_both_languages() -> None:
 
 def test_interval() -> None:
     measure = Measure(Fraction(1, 2), 2, 2, Fraction(1, 2), Interval(0.0945, 0.9055))
-    assert figures.interval(measure, EN) == "9.4–90.5 %"
+    assert figures.interval(measure, EN) == "9.5–90.5 %"
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "shown"),
+    [(0.00001, 0.99999, "0.1–99.9 %"), (0.0, 1.0, "0–100 %"), (0.9996, 0.9999, "99.9–99.9 %")],
+)
+def test_no_bound_of_an_interval_looks_as_if_it_were_0_or_100(low: float, high: float, shown: str) -> None:
+    assert figures.interval(Measure(Fraction(1, 2), 2, 2, Fraction(1, 2), Interval(low, high)), EN) == shown
 
 
 def test_the_summary_tells_n_of_n_worst_case_and_what_to_mind() -> None:

@@ -10,7 +10,7 @@ from agenteval.reporting.html.elements import Html, joined, tag
 from agenteval.reporting.items import Item, items, more_detail
 from agenteval.reporting.labels import Labels
 from agenteval.reporting.level import GOOD_MARKS, Level
-from agenteval.reporting.reading import Entry, facts, overview
+from agenteval.reporting.reading import Entry, facts, failing, overview
 
 _GOOD = {True: "ok", False: "bad", None: "unknown"}
 
@@ -21,21 +21,21 @@ def chip(level: Level, labels: Labels) -> Html:
 
 def attempt(entry: Entry, anchor: str, labels: Labels, *, opened: bool) -> Html:
     """`anchor` stands inside, so that a link to it opens the case."""
-    name, l1, l2, wrong = overview(entry, labels)
+    name, l1, l2 = overview(entry, labels)
     summary = tag(
         "summary",
         chip(entry.level, labels),
         tag("span", tag("b", name), tag("small", entry.place.scenario), class_="name"),
         tag("span", tag("small", "L1"), l1, class_="fact"),
         tag("span", tag("small", "L2"), l2, class_="fact wide"),
-        tag("span", wrong, class_="failing"),
+        tag("span", labels.listed(failing(entry, labels)), class_="failing"),
     )
     return tag("details", summary, _body(entry, anchor, labels), class_=f"case {entry.level}", open=opened)
 
 
 def row(entry: Entry, labels: Labels) -> Html:
     """An attempt in a line, for those that are not shown in full."""
-    cells = [tag("td", cell) for cell in overview(entry, labels)]
+    cells = [tag("td", cell) for cell in (*overview(entry, labels), labels.listed(failing(entry, labels)))]
     return tag("tr", tag("td", chip(entry.level, labels)), *cells)
 
 
