@@ -98,6 +98,23 @@ async def listed(store: Store, limit: int) -> list[RunStats]:
         return [await _stats(connection, _run(row)) for row in rows]
 
 
+async def of_target(store: Store, target_name: str, limit: int) -> list[Run]:
+    """The newest runs of a target that were completed, oldest first."""
+    async with store.read() as connection:
+        completed = _newest_first().where(RUNS.c.status == RunStatus.COMPLETED)
+        runs = [_run(row) for row in (await connection.execute(completed)).mappings()]
+    return [run for run in runs if run.config.get("target_name") == target_name][:limit][::-1]
+
+
+async def changed_cases(store: Store, before: str, after: str) -> list[str]:
+    """The ids of cases that both runs have, but not with the same content."""
+    ours, theirs = RUN_CASES.alias(), RUN_CASES.alias()
+    same = (ours.c.run_id == before) & (theirs.c.run_id == after) & (ours.c.case_id == theirs.c.case_id)
+    query = select(ours.c.case_id).where(same, ours.c.case != theirs.c.case).order_by(ours.c.n)
+    async with store.read() as connection:
+        return list(await connection.scalars(query))
+
+
 async def resume(store: Store, run_id: str) -> None:
     """Set the run going again. What was in the middle of a dialog is interrupted: its case begins anew."""
     async with store.write() as connection:
