@@ -8,6 +8,7 @@ from typing import Any
 
 LARGE = "大" * 100_000 + "x" * 800_000
 HALF_AN_EMOJI = "好的\ud83d"
+SECRET = "sk-canary-密钥-0123456789"
 TOOL_CALLS: list[dict[str, Any]] = [
     {"name": "book_train", "arguments": {"车次": "G101", "seats": 2}, "result": {"id": 7}, "ok": True},
     {"name": "notify"},
@@ -27,6 +28,9 @@ def answer(message: str, earlier: Sequence[str]) -> dict[str, Any]:
             return {"reply": LARGE}
         case "cut an emoji":
             return {"reply": HALF_AN_EMOJI}
+        case "tell a secret":
+            call = {"name": "log_in", "arguments": {"key": SECRET}, "result": [f"welcome {SECRET}"]}
+            return {"reply": f"我的密钥是 {SECRET}", "tool_calls": [call]}
         case "use tools":
             return {"reply": "已预订", "tool_calls": TOOL_CALLS}
         case _:

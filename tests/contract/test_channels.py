@@ -23,7 +23,7 @@ from agenteval.domain.transcript import Dialog, ToolCall, Turn, TurnStatus
 from agenteval.net.clock import SystemClock
 from agenteval.net.guard import Guard
 from agenteval.plugins import parameters_schema
-from tests.contract.conforming_agent import HALF_AN_EMOJI, LARGE, TOOL_CALLS, answer
+from tests.contract.conforming_agent import HALF_AN_EMOJI, LARGE, SECRET, TOOL_CALLS, answer
 from tests.fakes import scripted_model
 from tests.fakes.server import LoopbackServer, hang
 
@@ -41,6 +41,7 @@ SCRIPTS: Mapping[str, tuple[str, ...]] = {
     "large": ("say a lot",),
     "hang": ("hang",),
     "tools": ("use tools",),
+    "secret": ("tell a secret",),
 }
 """The messages of each case, by its id; recorded for `replay`."""
 
@@ -151,9 +152,10 @@ async def channel(request: pytest.FixtureRequest) -> AsyncIterator[Channel]:
 
 async def talk(channel: Channel, case_id: str, timeout_s: float = 5) -> list[Turn]:
     conversation = channel.open(f"attempt-of-{case_id}", case_id)
+    clock, secrets = SystemClock(), {SECRET}
     try:
         return [
-            await exchange(conversation, index, message, clock=SystemClock(), timeout_s=timeout_s, retries=0)
+            await exchange(conversation, index, message, clock=clock, timeout_s=timeout_s, retries=0, secrets=secrets)
             for index, message in enumerate(SCRIPTS[case_id])
         ]
     finally:
@@ -210,6 +212,13 @@ async def test_tool_calls_come_through(channel: Channel) -> None:
     assert [(call.name, call.arguments) for call in turn.tool_calls] == [
         (call["name"], call.get("arguments")) for call in TOOL_CALLS
     ]
+
+
+async def test_a_secret_of_the_target_comes_through_nowhere(channel: Channel) -> None:
+    (turn,) = await talk(channel, "secret")
+    assert turn.reply == "我的密钥是 [secret]"
+    assert [call.arguments for call in turn.tool_calls] == [{"key": "[secret]"}]
+    assert SECRET not in str(turn)
 
 
 async def test_an_agent_that_hangs_is_timed_out_and_the_next_dialog_works(channel: Channel) -> None:

@@ -2,7 +2,7 @@
 
 import asyncio
 import math
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from contextlib import nullcontext
 from contextvars import ContextVar
 from dataclasses import replace
@@ -10,8 +10,8 @@ from random import Random
 
 import orjson
 
+from agenteval.channels.replies import cleaned
 from agenteval.domain.errors import TargetError, TargetProtocolError, TargetRateLimited, TargetTimeout
-from agenteval.domain.json_value import Json
 from agenteval.domain.ports import AgentReply, Clock, Conversation
 from agenteval.domain.text import clean
 from agenteval.domain.transcript import Turn, TurnStatus
@@ -19,7 +19,6 @@ from agenteval.net.limits import Limits
 from agenteval.net.redact import Redactor
 
 REPLY_CAP_BYTES = 2 * 1024 * 1024  # of reply and tool calls together, as JSON
-_DEPTH_CAP = 100
 _ERROR_CAP = 2_000
 _FIRST_WAIT_S = 0.5
 _LONGEST_WAIT_S = 30.0
@@ -47,17 +46,19 @@ async def exchange(
     A message that was not delivered is tried again up to `retries` times if that may help: after Retry-After (at most
     30 s), or after 0.5 s, 1 s, 2 s, ..., cut by `jitter` (0..1) to no less than half. What was delivered is never sent
     again. `timeout_s` and a place of `limiter` are for one try; `latency_ms` is that of the reply, without what was
-    waited for before. None of `secrets` stands in the turn's error, whatever the agent put into its own.
+    waited for before. None of `secrets` stands in the turn, be it in reply, tool calls or error: what is stored, judged
+    and shown begins here.
     """
     message = clean(message)
+    hide = Redactor(secrets)
     attempt = 0
     while True:
         try:
             async with limiter.slot() if limiter else nullcontext():
-                reply = await _ask(conversation, message, clock, timeout_s)
+                reply = await _ask(conversation, message, clock, timeout_s, hide)
         except TargetError as error:
             if error.delivered or not error.retryable or attempt >= retries:
-                return _failed(index, message, error, Redactor(secrets))
+                return _failed(index, message, error, hide)
             wait_s = _wait_s(error, attempt, jitter)
             if limiter and isinstance(error, TargetRateLimited):
                 limiter.pause(wait_s)
@@ -67,8 +68,8 @@ async def exchange(
             return Turn(index, message, reply.reply, reply.tool_calls, reply.latency_ms)
 
 
-async def _ask(conversation: Conversation, message: str, clock: Clock, timeout_s: float) -> AgentReply:
-    """The reply, cleaned, with its latency. Whatever goes wrong is a TargetError."""
+async def _ask(conversation: Conversation, message: str, clock: Clock, timeout_s: float, hide: Redactor) -> AgentReply:
+    """The reply, usable, with its latency. Whatever goes wrong is a TargetError."""
     time_limit_s.set(timeout_s)
     deadline = asyncio.timeout(timeout_s)
     started_s = clock.monotonic_s()
@@ -76,7 +77,7 @@ async def _ask(conversation: Conversation, message: str, clock: Clock, timeout_s
         async with deadline:
             reply = await conversation.send(message)
         elapsed_ms = max(0.0, clock.monotonic_s() - started_s) * 1000
-        return _usable(reply if reply.recorded else replace(reply, latency_ms=elapsed_ms))
+        return _usable(reply if reply.recorded else replace(reply, latency_ms=elapsed_ms), hide)
     except TargetError:
         raise
     except asyncio.CancelledError as error:
@@ -86,38 +87,33 @@ async def _ask(conversation: Conversation, message: str, clock: Clock, timeout_s
     except Exception as error:
         if deadline.expired():
             raise TargetTimeout(f"no reply within {timeout_s:g} s") from error
-        raise TargetError(f"{type(error).__name__}: {error}", delivered=True) from error
+        raise TargetError(described(error), delivered=True) from error
 
 
-def _usable(reply: AgentReply) -> AgentReply:
-    """The reply as storage can hold it. Raises TargetProtocolError when it is too large or no JSON."""
+def described(error: BaseException) -> str:
+    """What an agent's code raised, which need not even be able to say what it is."""
+    try:
+        said = str(error)
+    except Exception:  # noqa: BLE001 - it is the agent's own
+        said = "(its message cannot be read)"
+    return f"{type(error).__name__}: {said}" if said else type(error).__name__
+
+
+def _usable(reply: AgentReply, hide: Redactor) -> AgentReply:
+    """The reply as it is kept. Raises TargetProtocolError when it is too large or no JSON."""
+
+    def tidy(text: str) -> str:
+        return hide(clean(text))
+
     calls = tuple(
-        replace(call, name=clean(call.name), arguments=_cleaned(call.arguments), result=_cleaned(call.result))
+        replace(call, name=tidy(call.name), arguments=cleaned(call.arguments, tidy), result=cleaned(call.result, tidy))
         for call in reply.tool_calls
     )
-    usable = replace(reply, reply=_cleaned(reply.reply), tool_calls=calls)
+    usable = replace(reply, reply=cleaned(reply.reply, tidy), tool_calls=calls)
     size = len(orjson.dumps([usable.reply, [[call.name, call.arguments, call.result] for call in calls]]))
     if size > REPLY_CAP_BYTES:
         raise TargetProtocolError(f"the reply has {size} bytes, more than the {REPLY_CAP_BYTES} that are kept")
     return usable
-
-
-def _cleaned(value: object, depth: int = 0) -> Json:
-    if depth > _DEPTH_CAP:
-        raise TargetProtocolError(f"the reply is nested deeper than {_DEPTH_CAP} levels")
-    match value:
-        case str():
-            return clean(value)
-        case None | bool() | int():
-            return value
-        case float() if math.isfinite(value):
-            return value
-        case Mapping():
-            return {clean(str(key)): _cleaned(member, depth + 1) for key, member in value.items()}
-        case list() | tuple():
-            return [_cleaned(member, depth + 1) for member in value]
-        case _:
-            raise TargetProtocolError(f"the reply is no JSON: it contains {value!r:.100} ({type(value).__name__})")
 
 
 def _failed(index: int, message: str, error: TargetError, hide: Redactor) -> Turn:

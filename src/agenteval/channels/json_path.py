@@ -64,7 +64,7 @@ class JsonPath:
             return self.find(document)
         except LookupError:
             there = f"its members are {', '.join(document)}" if isinstance(document, Mapping) else "it is no object"
-            raise TargetProtocolError(f"nothing at {self.text!r} in the reply ({there:.300})") from None
+            raise TargetProtocolError(f"nothing at {self.text!r} in the reply ({there})") from None
 
 
 PathParameter: TypeAlias = Annotated[JsonPath, PlainValidator(JsonPath.parse), WithJsonSchema({"type": "string"})]

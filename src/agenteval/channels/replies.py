@@ -1,28 +1,77 @@
 """What agents answer, in the shapes that several channels share."""
 
 import json
-from collections.abc import Mapping
+import math
+import re
+from collections.abc import Callable, Mapping
 
 import orjson
 
 from agenteval.domain.errors import TargetProtocolError
 from agenteval.domain.json_value import Json
 from agenteval.domain.ports import AgentReply
+from agenteval.domain.text import clean
 from agenteval.domain.transcript import ToolCall, extract_reply_text
+
+_DEPTH_CAP = 100
+_TOO_DEEP = f"the reply is nested deeper than {_DEPTH_CAP} levels"
+_LONG_NUMBER = re.compile(rb"[0-9]{19}")
+_INT64 = range(-(2**63), 2**63)
+_BITS_CAP = 10_000  # of whole numbers; Python writes out no more than 4,300 digits
 
 
 def parse_json(data: bytes) -> Json:
-    """Raises ValueError when it is no JSON. Half an emoji, as agents leave it that cut their text anywhere, is let
-    through for `exchange` to clean; so is a byte order mark."""
+    """Raises ValueError when it is no JSON, TargetProtocolError when it is nested too deeply. Half an emoji, as agents
+    leave it that cut their text anywhere, is let through for `cleaned`; so are a byte order mark and whole numbers of
+    any length, which orjson would round."""
     value: Json
-    try:
-        value = orjson.loads(data)
-    except orjson.JSONDecodeError:
+    if not _LONG_NUMBER.search(data):
         try:
-            value = json.loads(data)  # noqa: TID251 - the only parser at hand that takes lone surrogates
-        except RecursionError as error:
-            raise ValueError("nested too deeply") from error
+            value = orjson.loads(data)
+        except orjson.JSONDecodeError:
+            pass  # the other parser takes more
+        else:
+            return value
+    try:
+        value = json.loads(data, parse_int=_whole_number)  # noqa: TID251 - it takes lone surrogates and long numbers
+    except RecursionError as error:
+        raise TargetProtocolError(_TOO_DEEP) from error
     return value
+
+
+def _whole_number(digits: str) -> int | str:
+    return int(digits) if len(digits) <= 20 else digits
+
+
+def cleaned(value: object, tidy: Callable[[str], str] = clean, depth: int = 0) -> Json:
+    """`value` as storage can hold it: its texts, keys included, through `tidy`; whole numbers beyond 64 bits as text.
+    Raises TargetProtocolError when it is no JSON or nested too deeply."""
+    if depth > _DEPTH_CAP:
+        raise TargetProtocolError(_TOO_DEEP)
+    match value:
+        case str():
+            return tidy(value)
+        case None | bool():
+            return value
+        case int() if value.bit_length() <= _BITS_CAP:
+            text = str(value)
+            return value if value in _INT64 and tidy(text) == text else tidy(text)
+        case float() if math.isfinite(value):
+            text = str(value)
+            return value if tidy(text) == text else tidy(text)
+        case Mapping():
+            return {tidy(str(key)): cleaned(member, tidy, depth + 1) for key, member in value.items()}
+        case list() | tuple():
+            return [cleaned(member, tidy, depth + 1) for member in value]
+        case _:
+            raise TargetProtocolError(f"the reply is no JSON: it contains {_shown(value)} ({type(value).__name__})")
+
+
+def _shown(value: object) -> str:
+    try:
+        return repr(value)
+    except Exception:  # noqa: BLE001 - it is the agent's own object
+        return "what cannot be shown"
 
 
 def agent_reply(answer: Json) -> AgentReply:
@@ -45,10 +94,11 @@ def agent_reply(answer: Json) -> AgentReply:
 def tool_call(name: Json, arguments: Json = None, result: Json = None, ok: Json = None) -> ToolCall:
     """Raises TargetProtocolError for a call without a name. An `ok` that is not true or false says nothing."""
     if not isinstance(name, str) or not name:
-        raise TargetProtocolError(f"a tool call has no name, but {name!r:.100}")
+        raise TargetProtocolError(f"a tool call has no name, but {_shown(name)}")
     return ToolCall(name, arguments, result, ok if isinstance(ok, bool) else None)
 
 
 def as_messages(message: str, reply: Json) -> list[dict[str, str]]:
-    """One turn as two chat messages, for agents that want to be told what was said before."""
-    return [{"role": "user", "content": message}, {"role": "assistant", "content": extract_reply_text(reply)}]
+    """One turn as two chat messages, for agents that want to be told what was said before. Raises TargetProtocolError
+    for what `cleaned` refuses."""
+    return [{"role": "user", "content": message}, {"role": "assistant", "content": extract_reply_text(cleaned(reply))}]

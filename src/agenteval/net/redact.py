@@ -15,7 +15,9 @@ class Redactor:
     """Replaces every known secret, also where it stands percent-encoded, inside JSON, or inside base64."""
 
     def __init__(self, secrets: Iterable[str]) -> None:
-        forms = {form for secret in secrets if len(secret) >= SHORTEST for form in _forms(secret)}
+        # Servers drop the whitespace around what stands in a header.
+        known = {form for secret in secrets for form in (secret, secret.strip())}
+        forms = {form for secret in known if len(secret) >= SHORTEST for form in _forms(secret)}
         longest_first = sorted(forms, key=lambda form: (-len(form), form))
         self._pattern = re.compile("|".join(map(re.escape, longest_first))) if forms else None
 

@@ -46,6 +46,13 @@ class Scripted:
     async def close(self) -> None: ...
 
 
+class Unspeakable(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("not even this")
+
+    __repr__ = __str__
+
+
 async def turn_of(*script: Any, takes_s: float = 0.0, retries: int = 3, message: str = "订票") -> Turn:
     clock = FakeClock()
     return await exchange(
@@ -87,6 +94,7 @@ async def test_latency_is_never_negative() -> None:
         (ValueError("a bug in the plug-in"), TurnStatus.ERROR),
         (TimeoutError("the agent's own"), TurnStatus.ERROR),
         (ExceptionGroup("several", [ValueError("x")]), TurnStatus.ERROR),
+        (KeyError(), TurnStatus.ERROR),
     ],
 )
 async def test_a_failure_is_data_and_its_reason_is_told(error: Exception, status: TurnStatus) -> None:
@@ -108,6 +116,46 @@ async def test_no_error_shows_a_secret_whichever_channel_it_came_through() -> No
         )
         assert "[secret]" in turn.error
         assert "sk-canary" not in turn.error
+
+
+SECRET = "sk-canary-密钥-0123"
+
+
+async def turn_without(secret: str, reply: Any, calls: tuple[ToolCall, ...] = ()) -> Turn:
+    clock = FakeClock()
+    conversation = Scripted(clock, AgentReply(reply, calls))
+    return await exchange(conversation, 0, "hi", clock=clock, timeout_s=5, retries=0, secrets=frozenset({secret}))
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        (f"my key is {SECRET}.", "my key is [secret]."),
+        (f"{SECRET[:9]}\0{SECRET[9:]}", "[secret]"),
+        ({"k": [f"Bearer {SECRET}", 7, None], SECRET: True}, {"k": ["Bearer [secret]", 7, None], "[secret]": True}),
+    ],
+)
+async def test_no_reply_and_no_tool_call_shows_a_secret(said: Any, kept: Any) -> None:
+    turn = await turn_without(SECRET, said, (ToolCall(f"call_{SECRET}", said, said),))
+    assert (turn.status, turn.reply) == (TurnStatus.OK, kept)
+    assert turn.tool_calls == (ToolCall("call_[secret]", kept, kept),)
+
+
+async def test_a_secret_that_is_a_number_is_hidden_as_a_number_too() -> None:
+    turn = await turn_without("13800138000", {"phone": 13800138000, "total": 2, "price": 1.5})
+    assert turn.reply == {"phone": "[secret]", "total": 2, "price": 1.5}
+
+
+@pytest.mark.parametrize("secret", ["", "7", "the"])
+async def test_a_secret_too_short_to_be_one_does_not_mangle_what_is_said(secret: str) -> None:
+    said = {"the": "the 7 orders are on their way", "n": 7}
+    assert (await turn_without(secret, said)).reply == said
+
+
+async def test_no_part_of_a_secret_stands_in_a_complaint() -> None:
+    turn = await turn_without(SECRET, {"x" * 90 + SECRET})
+    assert turn.error.startswith("the reply is no JSON")
+    assert "sk-canary" not in turn.error
 
 
 async def test_what_was_not_delivered_is_tried_again_after_growing_waits() -> None:
@@ -187,6 +235,11 @@ async def test_no_reply_in_time_is_a_timeout_of_the_agent() -> None:
     assert len(conversation.got) == 1
 
 
+async def test_an_exception_that_cannot_say_what_it_is_is_told_by_its_type() -> None:
+    turn = await turn_of(Unspeakable())
+    assert (turn.status, turn.error) == (TurnStatus.ERROR, "Unspeakable: (its message cannot be read)")
+
+
 async def test_cancellation_is_passed_on() -> None:
     clock = FakeClock()
     task = asyncio.create_task(
@@ -211,6 +264,7 @@ async def test_an_agent_that_cancels_itself_cancels_nobody_else() -> None:
         ("nul\0l", "null"),
         ({"文\0本": ["\udc00", {"k": "\0"}]}, {"文本": ["\ufffd", {"k": ""}]}),
         (("a", 1, 1.5, True, None), ["a", 1, 1.5, True, None]),
+        ([2**63 - 1, 2**63, -(2**80)], [2**63 - 1, "9223372036854775808", "-1208925819614629174706176"]),
     ],
 )
 async def test_what_storage_cannot_hold_is_cleaned(reply: Any, kept: Any) -> None:
@@ -241,7 +295,9 @@ def nested(levels: int) -> Any:
         (nested(2_000), "nested deeper"),
         (float("nan"), "no JSON"),
         ({"when": date(2024, 1, 15)}, "no JSON"),
-        (2**80, "64-bit"),
+        ([10**5_000], "no JSON: it contains what cannot be shown (int)"),
+        ([Unspeakable()], "no JSON: it contains what cannot be shown (Unspeakable)"),
+        ({Unspeakable(): 1}, "RuntimeError: not even this"),
         ({1, 2}, "no JSON"),
     ],
 )

@@ -159,6 +159,10 @@ async def test_whatever_answers_is_reachable_and_got_no_message(agent: FaultyAge
     assert agent.received == []
 
 
+def json_of(body: bytes) -> web.Response:
+    return web.Response(body=body, content_type="application/json")
+
+
 @pytest.mark.parametrize(
     ("answer", "reply", "calls"),
     [
@@ -170,6 +174,10 @@ async def test_whatever_answers_is_reachable_and_got_no_message(agent: FaultyAge
         (web.Response(), "", ()),
         (web.Response(body=b'\xef\xbb\xbf{"reply": "with a BOM"}', content_type="application/json"), "with a BOM", ()),
         (web.Response(body=b'{"reply": "half \\ud83d"}', content_type="application/json"), "half \ufffd", ()),
+        (json_of(b'{"\\ud83d": 1}'), {"\ufffd": 1}, ()),
+        (json_of(b'{"order": 12345678901234567890123}'), {"order": "12345678901234567890123"}, ()),
+        (json_of(b"[-9223372036854775808, 9223372036854775808]"), [-(2**63), "9223372036854775808"], ()),
+        (json_of(b"9" * 5_000), "9" * 5_000, ()),
     ],
 )
 async def test_without_a_path_the_answer_is_the_common_shape_or_all_of_it_is_the_reply(
@@ -178,6 +186,23 @@ async def test_without_a_path_the_answer_is_the_common_shape_or_all_of_it_is_the
     async with ScriptedAgent(answer) as agent:
         (turn,) = await talk("http", {"url": agent.url}, "你好")
     assert (turn.status, turn.reply, turn.tool_calls) == (OK, reply, calls)
+
+
+@pytest.mark.parametrize("levels", [102, 300, 2_000, 200_000])
+async def test_a_reply_that_is_nested_too_deeply_is_told_in_one_way(levels: int) -> None:
+    async with ScriptedAgent(json_of(b"[" * levels + b"]" * levels)) as agent:
+        (turn,) = await talk("http", {"url": agent.url}, "你好")
+    assert (turn.status, turn.error) == (ERROR, "the reply is nested deeper than 100 levels")
+
+
+async def test_half_an_emoji_comes_back_whole_in_what_was_said_before() -> None:
+    halved = b'{"reply": {"\\ud83d": "\\ude00"}, "id": "\\ud83d"}'
+    params = {"reply": "reply", "request": ["{history}", "{conversation_id}"], "conversation_id_path": "id"}
+    async with ScriptedAgent(json_of(halved), {"reply": "ok"}) as agent:
+        turns = await talk("http", {**params, "url": f"{agent.url}/{{conversation_id}}"}, "你好", "再见")
+    assert [turn.status for turn in turns] == [OK, OK]
+    history, id_ = agent.asked[1]["body"]
+    assert (history[1]["content"], id_) == ('{"\ufffd":"\ufffd"}', "\ufffd")
 
 
 async def test_what_is_neither_json_nor_text_is_malformed(agent: FaultyAgent) -> None:

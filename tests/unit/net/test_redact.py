@@ -33,6 +33,10 @@ def test_a_secret_inside_base64_is_removed_wherever_it_begins(secret: str, user:
         assert secret[:2].encode() not in padded.removeprefix(f"{user}:".encode())
 
 
+def test_a_secret_is_known_without_the_whitespace_around_it() -> None:
+    assert Redactor(["sk-canary\n", " 密钥密钥 "])("sk-canary, 密钥密钥") == "[secret], [secret]"
+
+
 def test_nothing_else_is_touched() -> None:
     redact = Redactor(["sk-1234567890", "sk-12345"])
     assert redact("Bearer sk-1234567890, not sk-99") == "Bearer [secret], not sk-99"

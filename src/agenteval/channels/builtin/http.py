@@ -12,7 +12,7 @@ from pydantic import ConfigDict, Field, PlainValidator, WithJsonSchema
 from agenteval.channels import ChannelFactory, register_channel
 from agenteval.channels.endpoint import Endpoint
 from agenteval.channels.json_path import JsonPath, PathParameter
-from agenteval.channels.replies import agent_reply, as_messages, parse_json, tool_call
+from agenteval.channels.replies import agent_reply, as_messages, cleaned, parse_json, tool_call
 from agenteval.channels.template import Template
 from agenteval.domain.errors import TargetError, TargetProtocolError
 from agenteval.domain.json_value import Json
@@ -164,7 +164,7 @@ class HttpConversation:
             headers=headers,
         )
         if settings.conversation_id_path and self._id is None:
-            self._id = settings.conversation_id_path.require(self._json(response))
+            self._id = cleaned(settings.conversation_id_path.require(self._json(response)))
         if settings.poll:
             response = await self._polled(settings.poll, self._json(response), headers)
         reply = self._read(response)
@@ -177,8 +177,8 @@ class HttpConversation:
 
     async def _polled(self, poll: Poll, answer: Json, headers: Mapping[str, str]) -> Response:
         """The answer that is done. The message is delivered already, so no failure here can mean that it was not."""
-        job = {"id": poll.id_path.require(answer), "conversation_id": self._id, "turn_index": self._turn_index}
-        url = poll.url.fill_text(job, _encode)
+        job_id = cleaned(poll.id_path.require(answer))
+        url = poll.url.fill_text({"id": job_id, "conversation_id": self._id, "turn_index": self._turn_index}, _encode)
         wait_s = poll.interval_ms / 1000
         while True:
             await asyncio.sleep(wait_s)
