@@ -1,7 +1,11 @@
 """Agents that are Python functions, found by module or file."""
 
 import asyncio
+import sys
 import threading
+from collections.abc import Iterator
+from contextlib import suppress
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +60,101 @@ def stops(message: str, session: Any) -> str:
 
 async def cancels(message: str, session: Any) -> str:
     raise asyncio.CancelledError
+
+
+async def cancels_its_task(message: str, session: Any) -> str:
+    task = asyncio.current_task()
+    assert task
+    task.cancel()
+    await asyncio.sleep(1)
+    return "never"
+
+
+async def cancels_all_tasks(message: str, session: Any) -> str:
+    for task in asyncio.all_tasks():
+        task.cancel()
+    await asyncio.sleep(1)
+    return "never"
+
+
+class Unspeakable(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError
+
+
+def unspeakable(message: str, session: Any) -> str:
+    raise Unspeakable
+
+
+async def unspeakable_later(message: str, session: Any) -> str:
+    raise Unspeakable
+
+
+async def leaves_in_a_task_of_its_own(message: str, session: Any) -> str:
+    async def leave() -> None:
+        raise SystemExit
+
+    if message == "leave":
+        await asyncio.create_task(leave())
+    return message
+
+
+async def blocks(message: str, session: Any) -> str:
+    if message == "block":
+        gate.wait()
+    return message
+
+
+async def refuses_to_be_cancelled(message: str, session: Any) -> str:
+    while message == "stay" and not gate.is_set():
+        with suppress(asyncio.CancelledError):
+            await asyncio.sleep(0.001)
+    return message
+
+
+async def cleans_up(message: str, session: Any) -> str:
+    try:
+        await asyncio.Event().wait()
+    finally:
+        await asyncio.sleep(0)
+        cleaned_up.append(message)
+    return "never"
+
+
+cleaned_up: list[str] = []
+loops: list[asyncio.AbstractEventLoop] = []
+
+
+async def tells_its_loop(message: str, session: Any) -> str:
+    loops.append(asyncio.get_running_loop())
+    return message
+
+
+def prints(message: str, session: Any) -> str:
+    print("in a call")
+    own = threading.Thread(target=print, args=("in a thread of its own",))
+    own.start()
+    own.join()
+    return message
+
+
+async def prints_later(message: str, session: Any) -> str:
+    print("in a coroutine")
+    return await asyncio.to_thread(prints, message, session)
+
+
+def prints_at_last(message: str, session: Any) -> str:
+    gate.wait()
+    print("after it was given up")
+    printed.set()
+    return message
+
+
+printed = threading.Event()
+
+
+def says_what_is_no_json(message: str, session: Any) -> Any:
+    return {"date": {"when": date(2024, 1, 15)}, "bytes": b"x"}.get(message, {"text": "\ud83d", "\udc00": 2**80})
 
 
 def hangs(message: str, session: Any) -> str:
@@ -138,7 +237,9 @@ async def test_tool_calls_come_with_the_reply() -> None:
         ("fails_later", "KeyError: '订单'"),
         ("leaves", "SystemExit: bye"),
         ("leaves_later", "SystemExit: bye"),
-        ("stops", "StopIteration: "),
+        ("stops", "StopIteration"),
+        ("unspeakable", "Unspeakable: (its message cannot be read)"),
+        ("unspeakable_later", "Unspeakable: (its message cannot be read)"),
     ],
 )
 async def test_what_a_function_raises_is_its_failure_with_the_place(function: str, error: str) -> None:
@@ -148,9 +249,11 @@ async def test_what_a_function_raises_is_its_failure_with_the_place(function: st
     assert turn.error.endswith(error)
 
 
-async def test_a_function_that_cancels_itself_is_a_failure() -> None:
-    (turn,) = await talk("python", here("cancels"), "hi")
+@pytest.mark.parametrize("function", ["cancels", "cancels_its_task", "cancels_all_tasks"])
+async def test_a_function_that_cancels_itself_is_a_failure(function: str) -> None:
+    (turn,) = await talk("python", here(function), "hi")
     assert turn.status is ERROR
+    assert turn.error.endswith("CancelledError")
 
 
 async def test_functions_that_hang_hold_up_nobody() -> None:
@@ -174,6 +277,101 @@ async def test_an_agent_whose_calls_do_not_return_is_called_no_more_until_they_d
     assert "34 earlier calls of the agent have not returned" in refused.error
     while (await turn(5)).status is not OK:  # noqa: ASYNC110 - threads end when they like
         await asyncio.sleep(0.001)
+
+
+@pytest.fixture
+def closed_gate() -> Iterator[None]:
+    gate.clear()
+    yield
+    gate.set()
+
+
+@pytest.mark.usefixtures("closed_gate")
+@pytest.mark.parametrize(("function", "trap"), [("blocks", "block"), ("refuses_to_be_cancelled", "stay")])
+async def test_a_coroutine_that_never_gives_way_fails_its_own_case_and_no_other(function: str, trap: str) -> None:
+    over = channel("python", {"callable": f"{__name__}:{function}"})
+
+    async def turn(message: str, timeout_s: float) -> Turn:
+        return await exchange(over.open("attempt"), 0, message, clock=FakeClock(), timeout_s=timeout_s, retries=0)
+
+    given_up = await turn(trap, 0.02)
+    after = await turn("你好", 5)
+    await over.close()
+    assert (given_up.status, given_up.error) == (TIMEOUT, "no reply within 0.02 s")
+    assert (after.status, after.reply) == (OK, "你好")
+
+
+async def test_an_agent_that_leaves_in_a_task_of_its_own_fails_its_own_case_and_no_other() -> None:
+    over = channel("python", here("leaves_in_a_task_of_its_own"))
+    turns = [
+        await exchange(over.open("attempt"), 0, message, clock=FakeClock(), timeout_s=5, retries=0)
+        for message in ("leave", "hi")
+    ]
+    await over.close()
+    assert [turn.status for turn in turns] == [ERROR, OK]
+
+
+async def test_a_coroutine_that_is_given_up_may_clean_up() -> None:
+    cleaned_up.clear()
+    over = channel("python", {"callable": f"{__name__}:cleans_up"})
+    await exchange(over.open("attempt"), 0, "timeout", clock=FakeClock(), timeout_s=0.01, retries=0)
+    talking = asyncio.create_task(
+        exchange(over.open("attempt"), 0, "cancelled", clock=FakeClock(), timeout_s=5, retries=0)
+    )
+    await asyncio.sleep(0.01)
+    talking.cancel()
+    await asyncio.wait([talking])
+    await over.close()
+    assert talking.cancelled()
+    assert cleaned_up == ["timeout", "cancelled"]
+
+
+async def test_all_coroutines_of_an_agent_share_a_loop_that_is_not_ours() -> None:
+    loops.clear()
+    over = channel("python", {"callable": f"{__name__}:tells_its_loop"})
+    for _ in range(2):
+        await exchange(over.open("attempt"), 0, "hi", clock=FakeClock(), timeout_s=5, retries=0)
+    await over.close()
+    assert len(loops) == 2
+    assert len({*loops, asyncio.get_running_loop()}) == 2
+
+
+async def test_what_an_agent_prints_does_not_get_among_results(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "agent.py").write_text(
+        "import logging, sys\nprint('at import')\n"
+        "log = logging.getLogger('chatty agent')\nlog.addHandler(logging.StreamHandler(sys.stdout))\n"
+        "def reply(message, session):\n    log.error('logged')\n    return message\n"
+    )
+    print("result 1")
+    for callable_ in (f"{__name__}:prints", f"{__name__}:prints_later", f"{tmp_path}/agent.py:reply"):
+        (turn,) = await talk("python", {"callable": callable_}, "hi")
+        assert turn.reply == "hi"
+    print("result 2")
+    out, err = capsys.readouterr()
+    assert out == "result 1\nresult 2\n"
+    lines = ["in a call", "in a thread of its own"]
+    assert err.splitlines() == [*lines, "in a coroutine", *lines, "at import", "logged"]
+
+
+@pytest.mark.usefixtures("closed_gate")
+async def test_what_an_agent_prints_after_it_was_given_up_does_not_either(capsys: pytest.CaptureFixture[str]) -> None:
+    await talk("python", {"callable": f"{__name__}:prints_at_last"}, "hi", timeout_s=0.01)
+    gate.set()
+    assert printed.wait(5)
+    print("result", file=sys.stdout)
+    out, err = capsys.readouterr()
+    assert (out, err) == ("result\n", "after it was given up\n")
+
+
+async def test_what_is_no_json_is_told_as_such() -> None:
+    awkward, moment, raw = [
+        (await talk("python", here("says_what_is_no_json"), message))[0] for message in ("hi", "date", "bytes")
+    ]
+    assert awkward.reply == {"text": "\ufffd", "\ufffd": str(2**80)}
+    assert moment.error == "the reply is no JSON: it contains datetime.date(2024, 1, 15) (date)"
+    assert raw.error == "the reply is no JSON: it contains b'x' (bytes)"
 
 
 @pytest.mark.parametrize(
