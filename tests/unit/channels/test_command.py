@@ -3,6 +3,7 @@
 import asyncio
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +61,7 @@ async def test_tool_calls_come_with_the_reply() -> None:
     [
         (
             READ + "print('thinking...', flush=True)",
-            "no JSON: thinking... (stdout is for replies, stderr for the rest)",
+            "no JSON: thinking... (stdout is for replies, one line for each message; stderr is for the rest)",
         ),
         (READ + "print('[1]', flush=True)", 'the program wrote no {"reply": ...} but [1]'),
         (READ + "print('{\"answer\": 1}', flush=True)", 'the program wrote no {"reply": ...}'),
@@ -76,6 +77,38 @@ async def test_a_program_that_does_not_answer_as_agreed_is_told(code: str, error
     (turn,) = await talk("command", program(code), "hi", retries=3)
     assert turn.status is ERROR
     assert error in turn.error
+
+
+MORE = "the program wrote more than one line for the message before: "
+
+
+@pytest.mark.parametrize(
+    ("reply", "error"),
+    [
+        ('print(\'{"reply": 1}\\n{"reply": 2}\', flush=True)', f'{MORE}{{"reply": 2}}'),
+        ("print('{\"reply\": 1}'); print('再见', end='', flush=True)", f"{MORE}再见"),
+        ("print('{\"reply\": 1}\\nbye', flush=True); sys.exit(1)", f"{MORE}bye"),
+    ],
+)
+async def test_a_second_line_is_never_taken_for_the_next_reply(reply: str, error: str) -> None:
+    first, second = await talk("command", program(READ + reply), "1", "2")
+    assert (first.status, first.reply) == (OK, 1)
+    assert (second.status, second.reply) == (ERROR, None)
+    assert error in second.error
+
+
+async def test_blank_lines_say_nothing() -> None:
+    code = READ + "print('\\n' + json.dumps({'reply': asked['turn_index']}) + '\\n \\n', flush=True)"
+    assert [turn.reply for turn in await talk("command", program(code), "a", "b", "c")] == [0, 1, 2]
+
+
+@pytest.mark.parametrize("loop_factory", [asyncio.new_event_loop, uvloop.new_event_loop])
+def test_the_last_line_needs_no_line_break(loop_factory: Callable[[], asyncio.AbstractEventLoop]) -> None:
+    code = READ + "print('{\"reply\": \"再见\"}', end='', flush=True); sys.exit(3)"
+    with asyncio.Runner(loop_factory=loop_factory) as runner:
+        first, second = runner.run(talk("command", program(code), "1", "2"))
+    assert (first.status, first.reply) == (OK, "再见")
+    assert (second.status, second.error) == (ERROR, "the program ended with code 3 instead of answering")
 
 
 async def test_only_the_end_of_a_long_stderr_is_quoted_and_it_blocks_nothing() -> None:
@@ -148,6 +181,43 @@ async def test_a_program_that_hangs_is_killed_with_all_that_it_started() -> None
                 break
             await asyncio.sleep(0.01)
         assert not alive(pid)
+
+
+async def test_a_program_that_ignores_its_closed_stdin_is_gone_when_its_dialog_is_cancelled(tmp_path: Path) -> None:
+    note = tmp_path / "pid"
+    code = (
+        "import os, signal, threading\nfor ignored in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):\n"
+        f"    signal.signal(ignored, signal.SIG_IGN)\nopen({str(note)!r}, 'w').write(str(os.getpid()) + '\\n')\n"
+        "threading.Event().wait()"
+    )
+    talking = asyncio.create_task(talk("command", program(code), "hi"))
+    while not note.exists() or not note.read_text().endswith("\n"):  # noqa: ASYNC110 - another process writes it
+        await asyncio.sleep(0.005)
+    talking.cancel()
+    await asyncio.wait([talking])
+    assert talking.cancelled()
+    assert not alive(int(note.read_text()))
+
+
+@pytest.mark.parametrize("loop_factory", [asyncio.new_event_loop, uvloop.new_event_loop])
+def test_a_dialog_that_is_cancelled_while_its_program_starts_leaves_none(
+    tmp_path: Path, loop_factory: Callable[[], asyncio.AbstractEventLoop]
+) -> None:
+    note = tmp_path / "pid"
+
+    async def started_and_cancelled() -> None:
+        params = {"command": ["sh", "-c", f"echo $$ >> {note}; exec sleep 60"]}
+        for steps in range(8):
+            talking = asyncio.create_task(talk("command", params, "hi"))
+            for _ in range(steps):
+                await asyncio.sleep(0)
+            talking.cancel()
+            await asyncio.wait([talking])
+
+    with asyncio.Runner(loop_factory=loop_factory) as runner:
+        runner.run(started_and_cancelled())
+    pids = note.read_text().split() if note.exists() else []
+    assert not any(alive(int(pid)) for pid in pids)
 
 
 async def test_a_program_may_end_by_itself_when_the_dialog_does(tmp_path: Path) -> None:

@@ -3,8 +3,9 @@
     stdin    {"conversation_id": "...", "turn_index": 0, "message": "..."}
     stdout   {"reply": ..., "tool_calls": [{"name", "arguments", "result", "ok"}]}
 
-stderr is the program's own; its last lines are quoted when it dies. At the end of the dialog stdin is closed, and after
-half a second the process group is killed.
+It writes exactly one line for each message; blank ones are skipped, and the last one may lack its line break. If it has
+written more by the time of the next message, that turn is its error. stderr is the program's own; its last lines are
+quoted when it dies. At the end of the dialog stdin is closed, and after half a second the process group is killed.
 """
 
 import asyncio
@@ -13,12 +14,12 @@ import shlex
 import shutil
 import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import ClassVar, cast
+from typing import Any, ClassVar, cast
 
 import orjson
 
@@ -35,6 +36,7 @@ _LOOKED_AT_BYTES = 8 * 1024
 _LAST_WORDS = 1_000
 _SHOWN = 200
 _GRACE_S = 0.5
+_FIX = "stdout is for replies, one line for each message; stderr is for the rest"
 
 
 @register_channel
@@ -120,6 +122,7 @@ class _Program(asyncio.SubprocessProtocol):
         self._hide = hide
         loop = asyncio.get_running_loop()
         self._lines = asyncio.StreamReader(limit=REPLY_CAP_BYTES, loop=loop)
+        self._unread_bytes = 0
         self._stderr = b""
         self._gone: asyncio.Future[None] = loop.create_future()
 
@@ -130,6 +133,7 @@ class _Program(asyncio.SubprocessProtocol):
     def pipe_data_received(self, fd: int, data: bytes) -> None:
         if fd == 1:
             self._lines.feed_data(data)
+            self._unread_bytes += len(data)
         else:
             self._stderr = (self._stderr + data)[-_LOOKED_AT_BYTES:]
 
@@ -143,17 +147,33 @@ class _Program(asyncio.SubprocessProtocol):
             self._gone.set_result(None)
 
     async def ask(self, line: bytes) -> bytes:
-        """The next line that the program writes. Raises TargetError when it ends instead, or writes without end."""
-        cast("asyncio.WriteTransport", self._transport.get_pipe_transport(0)).write(line)
+        """The line that the program answers with. Raises TargetError when it ends instead, writes without end, or wrote
+        more than its answer to the line before: nobody could tell what belongs to what then."""
+        if self._unread_bytes and (more := await self._read(self._lines.read(self._unread_bytes))).strip():
+            raise TargetProtocolError(
+                f"the program wrote more than one line for the message before: {_beginning(more, self._hide)}", fix=_FIX
+            )
+        stdin = cast("asyncio.WriteTransport | None", self._transport.get_pipe_transport(0))
+        if stdin and not stdin.is_closing():
+            stdin.write(line)
         try:
-            answer = await self._lines.readuntil()
+            while not (answer := await self._read(self._lines.readuntil())).strip():
+                pass
         except asyncio.LimitOverrunError as error:
             self.kill()
             raise TargetProtocolError(f"the program wrote a line of more than {REPLY_CAP_BYTES} bytes") from error
         except asyncio.IncompleteReadError as error:
             await self.end()
+            self._unread_bytes = 0
+            if _is_json(error.partial):
+                return error.partial
             raise TargetError(self._last_words(), delivered=True) from error
         return answer
+
+    async def _read(self, reading: Coroutine[Any, Any, bytes]) -> bytes:
+        read = await reading
+        self._unread_bytes -= len(read)
+        return read
 
     async def end(self) -> None:
         """Close stdin, give the program a moment to end by itself, then kill it with all that it started."""
@@ -198,11 +218,19 @@ def _reply(line: bytes, hide: Redactor) -> AgentReply:
     except ValueError as error:
         raise TargetProtocolError(
             f"the program wrote a line that is no JSON: {_beginning(line, hide)}",
-            fix="stdout is for replies, stderr for the rest",
+            fix=_FIX,
         ) from error
     if not isinstance(answer, Mapping) or "reply" not in answer:
         raise TargetProtocolError(f'the program wrote no {{"reply": ...}} but {_beginning(line, hide)}')
     return agent_reply(answer)
+
+
+def _is_json(line: bytes) -> bool:
+    try:
+        parse_json(line)
+    except (ValueError, TargetProtocolError):
+        return False
+    return True
 
 
 def _beginning(line: bytes, hide: Redactor) -> str:
