@@ -7,13 +7,13 @@ from typing import Any
 
 from agenteval.domain.json_value import Json, as_text
 
-_PLACE = re.compile(r"\{\{(?P<literal>\w+)\}\}|\{(?P<name>[A-Za-z_]\w*)\}")
+_PLACE = re.compile(r"\{\{(?P<literal>\w+)\}\}|(?<!\$)\{(?P<name>[A-Za-z_]\w*)\}")
 
 
 @dataclass(frozen=True, slots=True)
 class Template:
     """`body` is any JSON. A string that is nothing but `{name}` becomes the value itself, of its own type; within more
-    text it becomes text. `{{name}}` stands for the literal `{name}`."""
+    text it becomes text. `{{name}}` stands for the literal `{name}`; `${name}` is no place, but that text."""
 
     body: Any
 

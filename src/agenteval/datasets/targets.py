@@ -25,6 +25,8 @@ from agenteval.datasets.fields import Id, Strict, Text
 from agenteval.domain.errors import InputError
 from agenteval.domain.json_value import Json, below
 from agenteval.domain.target import Target
+from agenteval.domain.text import clean
+from agenteval.net.guard import without_user
 from agenteval.net.redact import Redactor
 
 Check = Callable[[Target], object]
@@ -105,22 +107,23 @@ class _Target(Strict):
 
 def _document(given: str) -> tuple[Document, str]:
     """What is given, and the name of a target that has none."""
+    shown = without_user(given)
     kind, colon, rest = given.partition(":")
     if colon and kind in _SHORT and rest:
         is_url = kind in {"http", "https"}
         value: Json = {
-            "name": given.partition("?")[0] if is_url else given,
+            "name": shown.partition("?")[0] if is_url else given,
             "channel": "http" if is_url else kind,
             "params": {_SHORT[kind]: given if is_url else rest},
         }
-        return Document(given, value, dict).cleaned(), ""
+        return Document(shown.partition("?")[0] if is_url else shown, value, dict).cleaned(), ""
     if given.endswith(".py"):
         raise InputError("is Python, no target file", where=given, fix=f"for a function in it: python:{given}:FUNCTION")
     try:
         data = files.read(Path(given))
     except InputError as error:
         forms = "a target is a file, http(s)://..., python:..., command:... or replay:..."
-        raise InputError(error.message, where=given, fix=forms) from error
+        raise InputError(error.message, where=shown, fix=forms) from error
     return _parsed(files.decode(data, given), given)
 
 
@@ -197,8 +200,8 @@ class _Filling:
         if match["literal"]:
             return match[0][1:]
         value = self.variable(match["name"])
-        if not value:
-            message = f"the environment variable {match['name']} is not set"
+        if not value or clean(value) != value:
+            message = f"the environment variable {match['name']} {'is no text in UTF-8' if value else 'is not set'}"
             self.problems.append(self.document.problem(pointer, message, f"$${{{match['name']}}} is the text itself"))
             return ""
         self.values.add(value)

@@ -81,7 +81,9 @@ def origin(url: str) -> Origin:
 
 
 def without_user(url: str) -> str:
-    """A URL as it may be shown: what stands before an @ can be a password."""
+    """A URL as it may be shown: what stands before an @ can be a password. In a plain URL nothing stands there."""
+    if _URL.match(url):
+        return url
     scheme, slashes, rest = url.partition("://")
     return scheme + slashes + rest.rpartition("@")[2]
 

@@ -24,6 +24,7 @@ VALUES: dict[str, Json] = {
         ("turn {turn_index}: {message}", "turn 2: 你好 {turn_index}"),
         ("all: {history}", 'all: [{"role":"user","content":"hi"}]'),
         ("{{message}}", "{message}"),
+        ("${message} ${HOME} $ {message}", "${message} ${HOME} $ 你好 {turn_index}"),
         ("see {{message}} {turn_index}", "see {message} 2"),
         ('{"a": 1} {} {2}', '{"a": 1} {} {2}'),
         ({"{message}": None, "n": 1.5, "t": True}, {"{message}": None, "n": 1.5, "t": True}),

@@ -19,7 +19,7 @@ from agenteval.domain.transcript import Dialog
 from agenteval.plugins import parameters_schema
 from tests.fakes.dialogs import dialog
 
-ENVIRONMENT = {"TOKEN": "s3cret-token", "HOST": "ftp://hidden", "EMPTY": ""}
+ENVIRONMENT = {"TOKEN": "s3cret-token", "HOST": "ftp://hidden", "EMPTY": "", "BYTES": "s3cret-\udcff"}
 
 
 def load(given: str) -> Target:
@@ -99,6 +99,29 @@ def test_a_secret_that_is_written_out_is_refused_and_not_repeated(params: str, p
     assert "abc" not in problem
 
 
+@pytest.mark.parametrize("scheme", ["http", "HTTPS", "ftp"])
+def test_a_password_in_a_url_is_shown_nowhere(scheme: str) -> None:
+    with pytest.raises(InputError, match=r"://agent\.example/chat") as error:
+        load(f"{scheme}://user:p?w@agent.example/chat")
+    assert "user:" not in str(error.value)
+    assert "p?w" not in str(error.value)
+
+
+def test_a_secret_in_the_query_of_a_url_is_not_repeated() -> None:
+    with pytest.raises(InputError, match=r"^http://agent\.example/: /params/url: a secret is written here") as error:
+        load("http://agent.example/?token=abc")
+    assert "abc" not in str(error.value)
+
+
+def test_an_address_in_the_query_of_a_url_is_no_user() -> None:
+    assert load("http://agent.example/chat?to=a@b.example").name == "http://agent.example/chat"
+
+
+def test_two_dollars_are_the_text_itself_in_templates_too() -> None:
+    target = loads("channel: http\nparams: {url: http://x/, request: {text: '{message} $${TOKEN}'}}")
+    assert target.params["request"] == {"text": "{message} ${TOKEN}"}
+
+
 def test_a_python_file_is_told_its_short_form() -> None:
     with pytest.raises(InputError, match=r"python:agent\.py:FUNCTION"):
         load("agent.py")
@@ -168,6 +191,12 @@ def test_every_variable_that_is_not_set_is_named() -> None:
         "f: /params/url (line 3): the environment variable NOWHERE is not set ($${NOWHERE} is the text itself)",
         "f: /params/headers/0 (line 5): the environment variable EMPTY is not set ($${EMPTY} is the text itself)",
     ]
+
+
+def test_a_variable_that_is_no_text_is_named() -> None:
+    (found,) = problems("channel: command\nparams: {command: '${BYTES}'}")
+    assert "the environment variable BYTES is no text in UTF-8" in found
+    assert "s3cret" not in found
 
 
 def test_no_message_shows_what_came_from_the_environment() -> None:
