@@ -241,10 +241,13 @@ EXIT_CODES = {
         "a field, a file, a threshold, a setting, an option; the message names the place",
     ),
     3: (
-        "A run or a judgement could not be completed.",
-        "the agent cannot be reached; the judge refuses the key, or failed at a dialog; `evaluate` could not score one",
+        "A run, a judgement or a report could not be completed.",
+        "the agent cannot be reached; the judge refuses the key, or failed at a dialog; no space is left on the disk",
     ),
-    130: ("Stopped by Ctrl-C.", "what was done is kept: `agenteval run --resume last`"),
+    129: ("Stopped by SIGHUP: the terminal was closed.", "what was done is kept: `agenteval run --resume last`"),
+    130: ("Stopped by Ctrl-C (SIGINT).", "the same"),
+    141: ("Nobody reads the output any more, as if by SIGPIPE.", "`agenteval report \\| head -1`; the run is stored"),
+    143: ("Stopped by SIGTERM.", "what was done is kept: `agenteval run --resume last`"),
 }
 
 

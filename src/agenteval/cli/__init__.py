@@ -1,13 +1,15 @@
 """The command line: `agenteval COMMAND`, one module for each command, loaded when it is called.
 
-Exit codes: 0 done, whatever the scores; 2 the input or the configuration is bad; 3 a run or a judgement could not be
-completed; 130 stopped by Ctrl-C.
+Exit codes: 0 done, whatever the scores; 2 the input or the configuration is bad; 3 a run, a judgement or a report could
+not be completed; 128 and its number for the signal that stopped it, 130 for Ctrl-C.
 """
 
+import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
 from io import TextIOWrapper
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -15,7 +17,7 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 from agenteval import __version__
-from agenteval.cli.invocation import Invocation
+from agenteval.cli.invocation import BAD_INPUT, NOBODY_READS, Invocation
 
 COMMANDS = {
     "demo": "Evaluate two bundled agents, a good one and a faulty one; no key is needed.",
@@ -86,7 +88,25 @@ def main(args: Sequence[str] | None = None) -> None:
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # no result is lost for a character that cannot be shown
     invocation = Invocation(debug=DEBUG in arguments)
+    if "stdout" in _opened():
+        invocation.note("error: stdout is closed (send it to a file, or to /dev/null)")
+        sys.exit(BAD_INPUT)
     try:
-        group().main([word for word in arguments if word != DEBUG], prog_name="agenteval", obj=invocation)
+        try:
+            group().main([word for word in arguments if word != DEBUG], prog_name="agenteval", obj=invocation)
+        finally:
+            sys.stdout.flush()
+    except SystemExit as ended:
+        if isinstance(ended.__context__, BrokenPipeError):  # click ends with 1 then
+            sys.exit(NOBODY_READS)
+        raise
     except Exception as error:  # noqa: BLE001 - the last place that can say what happened
         sys.exit(invocation.failed(error))
+
+
+def _opened() -> list[str]:
+    """Open the standard streams that are closed: what is opened next would be taken for them. Returns their names."""
+    closed = [name for name in ("stdin", "stdout", "stderr") if getattr(sys, name) is None]
+    for name in closed:
+        setattr(sys, name, Path(os.devnull).open("r" if name == "stdin" else "w"))  # noqa: SIM115 - for good
+    return closed

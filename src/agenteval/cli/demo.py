@@ -10,8 +10,8 @@ import orjson
 import typer
 
 from agenteval.cli import reports
-from agenteval.cli.invocation import INTERRUPTED, Invocation
-from agenteval.cli.loop import run_async, stopped_by_ctrl_c
+from agenteval.cli.invocation import Invocation
+from agenteval.cli.loop import run_async, stopped_by_signals
 from agenteval.cli.reports import Format
 
 if TYPE_CHECKING:
@@ -52,10 +52,10 @@ def demo(
 
     async def evaluated() -> int:
         async with app(Settings(database_url=str(folder / "agenteval.db"))) as wired:
-            with stopped_by_ctrl_c(invocation.note) as stop:
+            with stopped_by_signals(invocation.note) as stop:
                 runs = await evaluate(wired, languages, stop)
             if stop.is_set():
-                return INTERRUPTED
+                return stop.code
             found = {part: await reports.report_of(wired, run) for part, run in runs.items()}
             for part, page in pages.items():
                 await reports.write(found[part], {Format.HTML: page}, spoken)

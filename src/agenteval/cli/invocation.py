@@ -1,8 +1,11 @@
 """What one call of the program knows from beginning to end: what to hide, and how to say what went wrong."""
 
+import errno
+import os
 import sys
 import traceback
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -11,6 +14,10 @@ if TYPE_CHECKING:
 BAD_INPUT = 2
 NOT_COMPLETED = 3
 INTERRUPTED = 130
+NOBODY_READS = 141
+"""As of a program that SIGPIPE ends."""
+_UNWRITABLE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EPIPE}
+"""What results meet on stdout, and nothing else that comes this far without the name of a file."""
 
 
 @dataclass(slots=True)
@@ -36,9 +43,12 @@ class Invocation:
         return visible(Redactor(self.secrets)(text))
 
     def note(self, *lines: str) -> None:
-        """To stderr; stdout is for results."""
-        for line in lines:
-            print(self.safe(line), file=sys.stderr, flush=True)
+        """To stderr; stdout is for results. Where it cannot be written, nothing depends on it."""
+        try:
+            for line in lines:
+                print(self.safe(line), file=sys.stderr, flush=True)
+        except OSError:
+            sys.stderr = Path(os.devnull).open("w")  # noqa: SIM115 - for good
 
     def failed(self, error: Exception) -> int:
         """Say what went wrong, one line for each problem; the exit code."""
@@ -49,6 +59,12 @@ class Invocation:
         if isinstance(error, OSError) and error.filename is not None:
             self.note(f"error: {error.filename}: cannot be used: {error.strerror}")
             return BAD_INPUT
+        if isinstance(error, OSError) and error.errno in _UNWRITABLE:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # so that it is not tried again at the end
+            if isinstance(error, BrokenPipeError):
+                return NOBODY_READS
+            self.note(f"error: stdout: cannot be written: {error.strerror}")
+            return NOT_COMPLETED
         if not isinstance(error, AgentEvalError):
             self.note(f"error: {type(error).__name__}: {error} (a fault of agenteval itself; --debug shows where)")
             return NOT_COMPLETED

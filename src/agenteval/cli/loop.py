@@ -1,11 +1,11 @@
-"""How commands run what is asynchronous, and what Ctrl-C does to it."""
+"""How commands run what is asynchronous, and what stops it: Ctrl-C, SIGTERM, or a terminal that is closed."""
 
 import asyncio
 import os
 import signal
 import sys
 from collections.abc import Callable, Coroutine, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Any, TypeVar
 
@@ -28,24 +28,42 @@ def run_async(coroutine: Coroutine[Any, Any, T]) -> T:
         return runner.run(coroutine)
 
 
+class Stop(asyncio.Event):
+    """`code`: the exit code of what it has stopped, 128 and the signal's number."""
+
+    code = INTERRUPTED
+
+
 @contextmanager
-def stopped_by_ctrl_c(say: Callable[[str], None]) -> Iterator[asyncio.Event]:
-    """An event that the first Ctrl-C sets; the second ends the process at once, whatever it is doing."""
+def stopped_by_signals(say: Callable[[str], None]) -> Iterator[Stop]:
+    """An event that the first signal to stop sets; the second ends the process at once, whatever it is doing."""
     loop = asyncio.get_running_loop()
-    stop = asyncio.Event()
+    stop = Stop()
 
-    def again(_signal: int, _frame: FrameType | None) -> None:
-        if sys.stderr.isatty():
-            os.write(sys.stderr.fileno(), SHOW_CURSOR)  # the progress bar hides it
-        os._exit(INTERRUPTED)
+    def again(number: int, _frame: FrameType | None) -> None:
+        with suppress(OSError):
+            if sys.stderr.isatty():
+                os.write(sys.stderr.fileno(), SHOW_CURSOR)  # the progress bar hides it
+        os._exit(128 + number)
 
-    def first(_signal: int, _frame: FrameType | None) -> None:
-        signal.signal(signal.SIGINT, again)
+    def first(number: int, _frame: FrameType | None) -> None:
+        for heard in before:
+            signal.signal(heard, again)
+        stop.code = 128 + number
         loop.call_soon_threadsafe(stop.set)
-        loop.call_soon_threadsafe(say, "stopping; Ctrl-C again ends at once")
+        name = "Ctrl-C" if number == signal.SIGINT else signal.Signals(number).name
+        loop.call_soon_threadsafe(say, f"stopping; {name} again ends at once")
 
-    before = signal.signal(signal.SIGINT, first)
+    before = {number: signal.signal(number, first) for number in _stopping()}
     try:
         yield stop
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _stopping() -> Iterator[signal.Signals]:
+    yield signal.SIGINT
+    yield signal.SIGTERM
+    if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # nohup
+        yield signal.SIGHUP

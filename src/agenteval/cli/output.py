@@ -1,10 +1,12 @@
 """Results, on stdout or in a file."""
 
 import os
+import shutil
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import orjson
 
@@ -54,3 +56,24 @@ def writable(*paths: Path | None) -> None:
             raise InputError(f"cannot be written: {error.strerror}", where=str(path)) from error
         if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
             raise InputError("cannot be written: it is a folder, or protected", where=str(path))
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[TextIO]:
+    """A text file in UTF-8 that takes the place of `path` once all of it is written. What nothing can take the place
+    of, such as a pipe or a terminal, is written itself. Raises OSError."""
+    of_system = path.absolute().parts[:2] in {("/", "dev"), ("/", "proc")}  # /dev/stdout, wherever it leads
+    if of_system or (path.exists() and not path.is_file()) or not os.access(path.resolve().parent, os.W_OK):
+        with path.open("w", encoding="utf-8", newline="\n") as file:
+            yield file
+        return
+    path = path.resolve()
+    beside = path.with_name(f".agenteval-{os.getpid()}.tmp")
+    try:
+        with beside.open("w", encoding="utf-8", newline="\n") as file:
+            yield file
+        if path.exists():
+            shutil.copymode(path, beside)
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)

@@ -3,7 +3,7 @@
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TextIO
 
 from rich.console import Console, RenderableType
@@ -53,8 +53,13 @@ def shown(
         yield state.follow
         return
     if out.isatty():
-        with Live(state, console=Console(file=out), refresh_per_second=4, transient=True, redirect_stdout=False):
+        live = Live(state, console=Console(file=out), refresh_per_second=4, transient=True, redirect_stdout=False)
+        live.start()
+        try:
             yield state.follow
+        finally:
+            with suppress(OSError):  # the terminal may be closed by now
+                live.stop()
         return
     ended = threading.Event()
 

@@ -68,24 +68,29 @@ async def show(report: "RunReport", form: Format, lang: "Language | None") -> No
 
 
 async def write(report: "RunReport", paths: Mapping[Format, Path], lang: "Language | None") -> None:
-    """Into files, in UTF-8. Raises InputError for one that cannot be written."""
-    from agenteval.domain.errors import InputError
+    """Into files, in UTF-8. Raises StorageError for those that cannot be written, once the others are; what was there
+    stays then."""
+    from agenteval.cli import output
+    from agenteval.domain.errors import StorageError
     from agenteval.reporting.report import language_of
     from agenteval.reporting.terminal import print_report
 
     lang = lang or await language_of(report)
+    failed = []
     for form, path in paths.items():
         try:
-            with path.open("w", encoding="utf-8", newline="\n") as file:
+            with output.replacing(path) as file:
                 if form is Format.TERMINAL:
                     await print_report(report, lang, file)
                 else:
                     async for piece in _pieces(report, form, lang):
                         file.write(piece)
+        except BrokenPipeError:
+            raise  # `-o /dev/stdout | head`
         except OSError as error:
-            raise InputError(
-                f"cannot be written: {error.strerror}", where=str(path), fix=f"agenteval report {report.run.id} -o FILE"
-            ) from error
+            failed.append(f"{path}: cannot be written: {error.strerror}")
+    if failed:
+        raise StorageError("\n".join(failed))
 
 
 def _pieces(report: "RunReport", form: Format, lang: "Language") -> AsyncIterator[str]:

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 import typer
 
 from agenteval.cli import reports
-from agenteval.cli.invocation import INTERRUPTED, NOT_COMPLETED, Invocation
-from agenteval.cli.loop import run_async, stopped_by_ctrl_c
+from agenteval.cli.invocation import NOT_COMPLETED, Invocation
+from agenteval.cli.loop import run_async, stopped_by_signals
 from agenteval.cli.reports import FILES, Format, Lang
-from agenteval.domain.errors import AgentEvalError
+from agenteval.domain.errors import AgentEvalError, StorageError
 from agenteval.domain.exact import exact
 from agenteval.domain.records import RunStatus
 from agenteval.domain.scenario import EffectivePolicy, Policy, RuleLogic, VerdictPolicy
@@ -137,12 +137,20 @@ def run(
         from agenteval.bootstrap import app
 
         async with app(invocation.settings()) as wired:
-            ended = await _work(wired, start, invocation, quiet=quiet)
+            with stopped_by_signals(invocation.note) as stop:
+                ended = await _work(wired, start, invocation, stop, quiet=quiet)
             if ended is None or ended.status is RunStatus.INTERRUPTED:
-                return INTERRUPTED
+                return stop.code
             report = await reports.report_of(wired, ended)
-            await reports.write(report, paths, lang)
-            await reports.show(report, Format.JSON if as_json else Format.TERMINAL, lang)
+            try:
+                await reports.write(report, paths, lang)
+            except StorageError as error:
+                error.fix = (
+                    f"run {ended.id} is stored; to write it again: agenteval report {ended.id} -f FORMAT -o FILE"
+                )
+                raise
+            finally:
+                await reports.show(report, Format.JSON if as_json else Format.TERMINAL, lang)
         return 0 if ended.status is RunStatus.COMPLETED else NOT_COMPLETED
 
     raise typer.Exit(run_async(evaluated()))
@@ -189,25 +197,26 @@ async def _resume(
     return run, target
 
 
-async def _work(app: "App", start: "Start", invocation: Invocation, *, quiet: bool) -> "Run | None":
+async def _work(
+    app: "App", start: "Start", invocation: Invocation, stop: asyncio.Event, *, quiet: bool
+) -> "Run | None":
     """The run as it ended; None when it was stopped before it was begun. What stops it by itself is raised."""
     from agenteval.cli import progress
 
-    with stopped_by_ctrl_c(invocation.note) as stop:
-        run, target = await start(app, stop)
-        if run is None:
-            invocation.note("stopped before anything was begun")
-            return None
-        if not quiet:
-            judge = app.judging.models.judge
-            invocation.note(f"run {run.id}: {target.name}, judge: {judge.id if judge else 'built-in'}")
-        again = f"agenteval run --resume {run.id}"
-        try:
-            with progress.shown(quiet=quiet) as changed:
-                ended = await app.runs.work(run, target, stop, changed)
-        except AgentEvalError as error:
-            error.fix = "; ".join(filter(None, (error.fix, f"then {again}")))
-            raise
+    run, target = await start(app, stop)
+    if run is None:
+        invocation.note("stopped before anything was begun")
+        return None
+    if not quiet:
+        judge = app.judging.models.judge
+        invocation.note(f"run {run.id}: {target.name}, judge: {judge.id if judge else 'built-in'}")
+    again = f"agenteval run --resume {run.id}"
+    try:
+        with progress.shown(quiet=quiet) as changed:
+            ended = await app.runs.work(run, target, stop, changed)
+    except AgentEvalError as error:
+        error.fix = "; ".join(filter(None, (error.fix, f"then {again}")))
+        raise
     if ended.status is RunStatus.INTERRUPTED:
         invocation.note(f"stopped; go on with: {again}")
     if ended.status is RunStatus.FAILED:

@@ -9,7 +9,7 @@ from statistics import median
 import orjson
 import pytest
 
-from tests.e2e.cli.program import START, Program, ended, says, scenario
+from tests.e2e.cli.program import START, Ended, Program, ended, says, scenario
 from tests.fakes.faulty_agent import FaultyAgent
 from tests.fakes.scripted_judge import tasks
 from tests.fakes.scripted_model import ScriptedModel
@@ -102,4 +102,39 @@ async def test_whoever_stops_reading_gets_no_traceback(program: Program) -> None
     )
     os.close(writing)
     _, err = await process.communicate()
-    assert err == b""
+    assert (process.returncode, err) == (141, b"")
+
+
+async def shell(program: Program, command: str) -> Ended:
+    """`agenteval` in a shell command stands for the program."""
+    process = await asyncio.create_subprocess_exec(
+        *("sh", "-c", f"agenteval() {{ '{sys.executable}' -c '{START}' \"$@\"; }}; {command}"),
+        cwd=program.folder,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    return await ended(process)
+
+
+async def test_a_command_needs_neither_stdin_nor_stderr(program: Program) -> None:
+    assert (await shell(program, "agenteval runs --json <&- 2>&-")).json == []
+    assert (await shell(program, "agenteval runs --json 2>/dev/full")).json == []
+    assert (await shell(program, "agenteval runs 2>&-")).out == b""  # no note takes the way of results
+
+
+@pytest.mark.parametrize(
+    ("command", "code", "said"),
+    [
+        ("runs >&-", 2, "stdout is closed"),
+        ("rules >/dev/full", 3, "stdout: cannot be written: No space left on device"),
+        ("--version >/dev/full", 3, "stdout: cannot be written: No space left on device"),
+        ("evaluate keyword_match - <&-", 2, "stdin: holds no dialog"),
+    ],
+)
+async def test_a_stream_that_cannot_be_used_is_one_clear_error(
+    program: Program, command: str, code: int, said: str
+) -> None:
+    told = await shell(program, f"agenteval {command}")
+    assert (told.code, len(told.err.splitlines())) == (code, 1)
+    assert said in told.err

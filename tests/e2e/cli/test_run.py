@@ -1,15 +1,19 @@
 """`agenteval run` over real HTTP: what a person at a terminal, or a pipeline, relies on."""
 
 import asyncio
+import os
 import sqlite3
+import sys
 import time
+from fcntl import ioctl
 from pathlib import Path
-from signal import SIGINT
+from signal import SIGHUP, SIGINT, SIGTERM, Signals
+from termios import TIOCSCTTY
 from typing import Any
 
 import pytest
 
-from tests.e2e.cli.program import Ended, Program, ended, says, scenario, until
+from tests.e2e.cli.program import START, Ended, Program, ended, says, scenario, until
 from tests.fakes.faulty_agent import FaultyAgent
 from tests.fakes.scripted_judge import Script, tasks
 from tests.fakes.scripted_model import Hang, ScriptedModel, Status
@@ -176,17 +180,18 @@ async def test_a_run_goes_on_only_with_the_models_that_it_began_with(
     assert KEY not in str(before)
 
 
+@pytest.mark.parametrize(("number", "code"), [(SIGINT, 130), (SIGTERM, 143), (SIGHUP, 129)])
 async def test_ctrl_c_stops_within_two_seconds_says_how_to_go_on_and_nothing_is_run_twice(
-    program: Program, agent: FaultyAgent
+    program: Program, agent: FaultyAgent, number: Signals, code: int
 ) -> None:
     program.write("t.json", {"channel": "http", "params": {"url": "${AGENT}"}, "max_concurrency": 3})
     file = program.write("s.json", scenario(*(says("一", "二", id=f"c{n}") for n in range(30))))
     process = await program.start("run", file, "-t", "t.json", AGENT=f"{agent.url}/hang")
     await until(lambda: agent.received)
     began = time.monotonic()
-    process.send_signal(SIGINT)
+    process.send_signal(number)
     stopped = await ended(process)
-    assert (stopped.code, stopped.out) == (130, b"")
+    assert (stopped.code, stopped.out) == (code, b"")
     assert time.monotonic() - began < 2
     assert f"agenteval run --resume {run_id(stopped)}" in stopped.err
     assert stored(program.folder, "select status from runs") == [("interrupted",)]
@@ -209,19 +214,54 @@ async def test_ctrl_c_also_stops_a_check_that_gets_no_answer(program: Program, a
 
 async def test_the_second_ctrl_c_ends_at_once(program: Program) -> None:
     (program.folder / "agent.py").write_text(
-        "import time\nprint('heard', flush=True)\ndef busy(m, s):\n  pass\n"
-        "async def reply(message, session):\n  time.sleep(60)\n"  # holds up everything
+        "import pathlib, time\n"
+        "async def reply(message, session):\n  pathlib.Path('heard').touch()\n  time.sleep(60)\n"  # holds up everything
     )
     file = program.write("s.json", scenario(says("您好")))
     process = await program.start("run", file, "-t", "python:agent.py:reply")
-    assert process.stdout
-    assert await process.stdout.readline() == b"heard\n"
-    await asyncio.sleep(0.05)
+    await until((program.folder / "heard").exists)
     process.send_signal(SIGINT)
     await asyncio.sleep(0.05)
     began = time.monotonic()
     process.send_signal(SIGINT)
     assert ((await ended(process)).code, time.monotonic() - began < 1) == (130, True)
+
+
+async def test_sigterm_leaves_no_agent_behind(program: Program) -> None:
+    (program.folder / "agent.py").write_text(
+        "import os, pathlib, time\npathlib.Path('pid').write_text(f'{os.getpid()}.')\ntime.sleep(60)\n"
+    )
+    file = program.write("s.json", scenario(says("您好")))
+    process = await program.start("run", file, "-t", f"command:{sys.executable} agent.py")
+    pid = program.folder / "pid"
+    await until(lambda: pid.exists() and pid.read_text().endswith("."))
+    process.terminate()
+    assert (await ended(process)).code == 143
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(pid.read_text()[:-1]), 0)
+
+
+async def test_a_terminal_that_is_closed_stops_a_run_cleanly(program: Program, agent: FaultyAgent) -> None:
+    file = program.write("s.json", scenario(says("您好")))
+    terminal, end = os.openpty()
+
+    def take_terminal() -> None:
+        os.setsid()
+        ioctl(end, TIOCSCTTY)
+
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-c", START, "run", file, "-t", f"{agent.url}/hang"),
+        cwd=program.folder,
+        stdin=end,
+        stdout=end,
+        stderr=end,
+        preexec_fn=take_terminal,
+    )
+    os.close(end)
+    await until(lambda: agent.received)
+    os.close(terminal)
+    assert await asyncio.wait_for(process.wait(), 5) == 129
+    assert stored(program.folder, "select status from runs") == [("interrupted",)]
 
 
 async def test_elsewhere_than_on_a_terminal_progress_is_lines_on_stderr(program: Program, agent: FaultyAgent) -> None:

@@ -1,5 +1,7 @@
 """The commands that need no agent and no model, within this process."""
 
+from collections.abc import AsyncIterator
+from errno import ENOSPC
 from pathlib import Path
 
 import orjson
@@ -176,6 +178,41 @@ def test_the_policy_of_the_command_line_is_that_of_cases_without_one(call: Call)
         "success_threshold": 0.9,
         "partial_threshold": 0.3,
     }
+
+
+@pytest.mark.usefixtures("begun")
+def test_a_report_that_cannot_be_written_leaves_the_old_one_and_the_run_is_said_to_be_stored(
+    call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def full(*_: object) -> AsyncIterator[str]:
+        yield "<!doctype html>"
+        raise OSError(ENOSPC, "No space left on device")
+
+    Path("old.html").write_text("old")
+    monkeypatch.setattr("agenteval.reporting.html.html_report", full)
+    run = call("run", "scenario.yaml", "-t", "target.yaml", "--html", "old.html", "--junit", "new.xml", "--json", "-q")
+    (stored,) = call("runs", "--json").json
+    assert (run.code, run.json["run"]["id"]) == (3, stored["id"])
+    (error,) = run.err.splitlines()
+    assert error.startswith("error: old.html: cannot be written: No space left on device (")
+    assert f"run {stored['id']} is stored" in error
+    assert f"agenteval report {stored['id']} -f FORMAT -o FILE" in error
+    assert Path("old.html").read_text() == "old"
+    assert Path("new.xml").read_text(encoding="utf-8").startswith("<?xml")
+    assert not list(Path().glob(".*.tmp"))
+
+
+@pytest.mark.usefixtures("begun")
+def test_a_report_takes_the_place_of_another_with_its_mode_and_behind_a_link(call: Call) -> None:
+    call("run", "scenario.yaml", "-t", "target.yaml", "-q")
+    Path("real").mkdir()
+    Path("real/report.md").write_text("old")
+    Path("real/report.md").chmod(0o640)
+    Path("link.md").symlink_to("real/report.md")
+    assert call("report", "-f", "markdown", "-o", "link.md").code == 0
+    assert Path("link.md").is_symlink()
+    assert Path("real/report.md").read_text(encoding="utf-8").startswith("# ")
+    assert Path("real/report.md").stat().st_mode & 0o777 == 0o640
 
 
 # ---- evaluate --------------------------------------------------------------------------------------------------------
