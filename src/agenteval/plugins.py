@@ -20,6 +20,7 @@ from pydantic.json_schema import GenerateJsonSchema
 
 from agenteval.domain.caching import per_class
 from agenteval.domain.errors import ConfigError, InputError
+from agenteval.domain.faults import in_words
 from agenteval.domain.json_value import below
 from agenteval.domain.near import did_you_mean
 
@@ -175,7 +176,7 @@ def _problem(fault: Mapping[str, Any], where: str, plugin: type[object]) -> Inpu
     if fault["type"] == "unexpected_keyword_argument":
         fix = did_you_mean(path[0], _names(plugin)) if len(path) == 1 else ""
         return InputError("unknown parameter", where=place, fix=fix)
-    return InputError(str(fault["msg"]).removeprefix("Value error, "), where=place)
+    return InputError(in_words(fault), where=place)
 
 
 def _names(plugin: Any) -> list[str]:

@@ -29,7 +29,8 @@ from pydantic import (
 
 from agenteval.domain.errors import ConfigError
 from agenteval.domain.exact import exact
-from agenteval.domain.near import did_you_mean
+from agenteval.domain.faults import in_words
+from agenteval.domain.near import did_you_mean, nearest
 from agenteval.domain.ports import Role
 
 FILE = "agenteval.toml"
@@ -177,6 +178,19 @@ def sources(environ: Mapping[str, str] | None = None, directory: Path = Path()) 
     return found
 
 
+def unknown(environ: Mapping[str, str] | None = None) -> dict[str, str | None]:
+    """The variables that look like settings and are none, each with the setting that may be meant."""
+    models = [f"{role}_{field}" for role in Role for field in ModelSettings.model_fields]
+    known = [*(name for name in Settings.model_fields if name not in ROLES), "config", *models]
+    found = {}
+    for variable in os.environ if environ is None else environ:
+        name = variable.removeprefix(PREFIX).lower()
+        if variable.startswith(PREFIX) and name not in known and not _key(variable):
+            near = nearest(name, known)
+            found[variable] = near and PREFIX + near.upper()
+    return found
+
+
 def variable(name: str) -> str | None:
     """An environment variable that a target names; None when it is not set."""
     return os.environ.get(name)
@@ -208,6 +222,8 @@ _LONGEST_FILE = 1_000_000
 
 
 def _read(path: Path) -> dict[str, Any]:
+    if path.is_fifo():  # which might never be written to
+        raise ConfigError("is a pipe, not a file", where=str(path))
     try:
         with path.open("rb") as file:
             return tomllib.loads(file.read(_LONGEST_FILE).decode())
@@ -240,4 +256,4 @@ def _problem(fault: Mapping[str, Any], given: _Given) -> ConfigError:
     if fault["type"] == "extra_forbidden":
         known = (Settings if len(key) == 1 else ModelSettings).model_fields
         return ConfigError("is no setting", where=where, fix=did_you_mean(key[-1], known))
-    return ConfigError(str(fault["msg"]).removeprefix("Value error, "), where=where)
+    return ConfigError(in_words(fault), where=where)

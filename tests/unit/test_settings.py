@@ -1,3 +1,4 @@
+import os
 import traceback
 from fractions import Fraction
 from pathlib import Path
@@ -6,7 +7,7 @@ import pytest
 
 from agenteval.domain.errors import ConfigError
 from agenteval.domain.ports import Role
-from agenteval.settings import FILE, ModelSettings, Settings, load, sources
+from agenteval.settings import FILE, ModelSettings, Settings, load, sources, unknown
 
 JUDGE = {"AGENTEVAL_JUDGE_BASE_URL": "https://api.example/v1", "AGENTEVAL_JUDGE_MODEL": "judge-1"}
 
@@ -156,7 +157,8 @@ def test_a_bad_value_is_one_message_that_names_its_variable(name: str, value: st
             '[judge]\nbase_url = "http://x"\nmodel = "m"\nseeds = 1',
             "agenteval.toml, judge.seeds: is no setting (did you mean 'seed'?)",
         ),
-        ("judge = 3", "agenteval.toml, judge: "),
+        ("judge = 3", "agenteval.toml, judge: must be an object"),
+        ("allowed_targets = 3", "agenteval.toml, allowed_targets: must be a list"),
         ('[judge]\nbase_url = "http://x"\nmodel = 3', "agenteval.toml, judge.model: "),
         ("database_url = ", "agenteval.toml: is not TOML"),
         (
@@ -196,6 +198,16 @@ def test_variables_of_others_are_left_alone() -> None:
     assert (
         load({"AGENTEVAL_API_KEY": "ae_1", "AGENTEVAL_AUDIT": "1", "JUDGE_MODEL": "x"}, Path("/nowhere")) == Settings()
     )
+
+
+def test_variables_that_only_look_like_settings_are_named_with_what_may_be_meant() -> None:
+    environ = {**JUDGE, "AGENTEVAL_CONFIG": "a", "AGENTEVAL_DATABSE_URL": "x", "AGENTEVAL_ZZZ": "x", "JUDGE_MODLE": "x"}
+    assert unknown(environ) == {"AGENTEVAL_DATABSE_URL": "AGENTEVAL_DATABASE_URL", "AGENTEVAL_ZZZ": None}
+
+
+def test_a_settings_file_that_is_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "agenteval.toml")
+    assert "agenteval.toml: is a pipe" in refusal({}, tmp_path)
 
 
 def test_secrets_are_listed_for_redaction_and_never_shown() -> None:

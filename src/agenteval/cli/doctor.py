@@ -46,7 +46,7 @@ def doctor(
 
 def _settings(settings: "Settings") -> Section:
     """What is given, and by what; secrets only as such."""
-    from agenteval.settings import sources
+    from agenteval.settings import sources, unknown
 
     values = settings.model_dump(mode="json")
     section: Section = {}
@@ -55,6 +55,7 @@ def _settings(settings: "Settings") -> Section:
         for key in name.split("."):
             value = value[key]
         section[name] = f"{value} ({source})"
+    section |= dict.fromkeys(unknown(), "is no setting")
     section.setdefault("database_url", f"{settings.database_url} (default)")
     return section
 

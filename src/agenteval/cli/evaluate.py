@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import orjson
 import typer
 
 from agenteval.cli.invocation import NOT_COMPLETED, Invocation
@@ -47,17 +46,14 @@ def evaluate(
 
 def _params(given: str) -> dict[str, Any]:
     """Raises InputError."""
-    from agenteval.datasets import files
+    from agenteval.datasets import files, json_text
     from agenteval.domain.errors import InputError
 
     if not given:
         return {}
     where = given.removeprefix("@") if given.startswith("@") else "--params"
     text = files.decode(files.read(Path(where)), where) if given.startswith("@") else given
-    try:
-        found = orjson.loads(text)
-    except orjson.JSONDecodeError as error:
-        raise InputError(f"is not JSON: {error}", where=where) from error
+    found = json_text.parse(text, where, as_written=True).value
     if not isinstance(found, dict):
         raise InputError("must be a JSON object", where=where, fix='such as {"min_score": 8}')
     return found

@@ -28,9 +28,10 @@ class Invocation:
     secrets: set[str] = field(default_factory=set)
 
     def settings(self) -> "Settings":
-        """Raises ConfigError."""
-        from agenteval.settings import load
+        """With a warning of variables that may be misspelt. Raises ConfigError."""
+        from agenteval.settings import load, unknown
 
+        self.note(*(f"warning: {name} is no setting; is {near} meant?" for name, near in unknown().items() if near))
         settings = load()
         self.secrets.update(settings.secrets)
         return settings

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 Overrides: TypeAlias = "dict[str, Any]"
 Start: TypeAlias = "Callable[[App, asyncio.Event], Awaitable[tuple[Run | None, Target]]]"
 
+MAX_S = 1_000_000
+"""Seconds that a time limit may be, eleven days; 0 or none is for more."""
 POLICY = Policy.__match_args__
 SETTLED = ("scenarios", "target", "name", "repeats", "sample", "seed", "case_timeout", *POLICY)
 """What a run keeps from its beginning to its end, however often it is resumed."""
@@ -70,10 +72,10 @@ def run(
         int | None, typer.Option(min=1, max=1000, metavar="N", help="Dialogs with the agent at one time.")
     ] = None,
     timeout: Annotated[
-        float | None, typer.Option(min=0.001, metavar="SECONDS", help="For one reply of the agent.")
+        float | None, typer.Option(min=0.001, max=MAX_S, metavar="SECONDS", help="For one reply of the agent.")
     ] = None,
     case_timeout: Annotated[
-        float, typer.Option(min=0, metavar="SECONDS", help="For one dialog and its judgement; 0: no limit.")
+        float, typer.Option(min=0, max=MAX_S, metavar="SECONDS", help="For one dialog and its judgement; 0: no limit.")
     ] = CASE_LIMIT_S,
     rule_logic: Annotated[RuleLogic | None, typer.Option(help="How the rules of a case count together.")] = None,
     rule_pass_threshold: Annotated[

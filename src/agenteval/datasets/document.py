@@ -10,6 +10,7 @@ from typing import TypeVar
 from pydantic import BaseModel, ValidationError
 
 from agenteval.domain.errors import InputError
+from agenteval.domain.faults import in_words
 from agenteval.domain.json_value import Json, below, canonical
 from agenteval.domain.near import did_you_mean, nearest
 from agenteval.domain.text import clean
@@ -101,7 +102,7 @@ def faults(error: ValidationError, model: type[BaseModel]) -> Iterator[tuple[str
     """JSON pointer, message and advice for each fault."""
     for fault in error.errors(include_url=False, include_context=False):
         *_, last = loc = fault["loc"] or ("",)
-        message, fix = _plain(str(fault["msg"])), ""
+        message, fix = in_words(fault), ""
         match fault["type"]:
             case "extra_forbidden":
                 message, fix = "there is no such field", did_you_mean(str(last), model.model_fields)
@@ -112,8 +113,10 @@ def faults(error: ValidationError, model: type[BaseModel]) -> Iterator[tuple[str
                 fix = f"is it what {near!r} means?" if near else ""
             case "too_short":
                 message = "must not be empty"
+            case "tuple_type" | "list_type":
+                message += f", not {_kind(fault['input'])}"
             case "model_type" | "dict_type":
-                message = f"must be an object, not {_kind(fault['input'])}"
+                message += f", not {_kind(fault['input'])}"
                 fix = "a field is its name, a colon and a space" if isinstance(fault["input"], str) else ""
         yield below("", *(step for step in loc if step != "")), message, fix
 
@@ -139,10 +142,6 @@ class Problems(list[InputError]):
         return InputError.all(shown)
 
 
-def _plain(message: str) -> str:
-    return message.removeprefix("Value error, ").replace("Input should be", "must be")
-
-
 def _kind(value: object) -> str:
     match value:
         case None:
@@ -151,5 +150,7 @@ def _kind(value: object) -> str:
             return "text"
         case list():
             return "a list"
+        case dict():
+            return "an object"
         case _:
             return repr(value)[:40]

@@ -11,6 +11,7 @@ from agenteval.domain.text import is_blank, name_form, visible
 
 _LONGEST_NAME = 200
 _MOST_ITEMS = 10_000
+_LARGEST = 1_000_000_000
 
 
 class Strict(BaseModel):
@@ -85,5 +86,8 @@ Rate: TypeAlias = Annotated[
     Fraction, BeforeValidator(exact), Field(ge=0, le=1), WithJsonSchema({**_AS_WRITTEN, "minimum": 0, "maximum": 1})
 ]
 Positive: TypeAlias = Annotated[
-    Fraction, BeforeValidator(exact), Field(gt=0), WithJsonSchema({**_AS_WRITTEN, "exclusiveMinimum": 0})
+    Fraction,
+    BeforeValidator(exact),
+    Field(gt=0, le=_LARGEST),
+    WithJsonSchema({**_AS_WRITTEN, "exclusiveMinimum": 0, "maximum": _LARGEST}),
 ]

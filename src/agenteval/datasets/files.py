@@ -6,6 +6,7 @@ from agenteval.domain.errors import InputError
 
 MAX_BYTES = 20 * 1024 * 1024
 
+_OF_SHELL = {("/", "dev", "fd"), ("/", "dev", "stdin"), ("/", "proc", "self")}
 _BINARY = {
     b"PK\x03\x04": ("is an Excel workbook or another zip file", "save the sheet as 'CSV UTF-8' and give that file"),
     b"\xd0\xcf\x11\xe0": ("is an old Excel workbook", "save the sheet as 'CSV UTF-8' and give that file"),
@@ -15,7 +16,10 @@ _BINARY = {
 
 
 def read(path: Path) -> bytes:
-    """Raises InputError for a file that cannot be read or has more than 20 MiB."""
+    """Raises InputError for a file that cannot be read or has more than 20 MiB. Of what is no file only the pipes of a
+    shell are read, such as `/dev/stdin` and those of `<(...)`: a named pipe may wait for its writer for ever."""
+    if not path.is_file() and not path.is_dir() and path.exists() and path.absolute().parts[:3] not in _OF_SHELL:
+        raise InputError("is a pipe or a device, not a file", where=str(path), fix=f"give /dev/stdin, and < {path}")
     try:
         with path.open("rb") as file:
             data = file.read(MAX_BYTES + 1)

@@ -9,14 +9,16 @@ _FAR = re.compile(r"[eE][+-]?[\d_]{4,}")  # 1e999999999 would be written out, di
 
 def exact(number: Fraction | float | str) -> Fraction:
     """A number that a person wrote, as written: 0.7 is 7/10. Raises ValueError when it, whatever it is, is not a finite
-    number."""
+    number, or so large or small that no float comes near it."""
     if isinstance(number, Fraction):
         return number
     written = str(number)
     try:
         if not _FAR.search(written):
-            return Fraction(written)
-    except (ValueError, ZeroDivisionError):
+            value = Fraction(written)
+            if bool(float(value)) == bool(value):
+                return value
+    except (ValueError, ArithmeticError):
         pass
     raise ValueError(f"must be a finite number, not {written:.40}")
 

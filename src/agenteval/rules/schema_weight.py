@@ -84,9 +84,12 @@ class _Scales:
 
     def _add_referenced(self, ref: str, factor: int, depth: int, refs: tuple[str, ...]) -> None:
         if not ref.startswith("#/"):
-            raise ValueError(f"$ref {ref!r}: only references within the schema, '#/...', are followed")
+            raise ValueError(
+                f"$ref {ref!r} cannot be followed: only references within the schema, such as '#/$defs/name', can, and "
+                "not to the whole of it"
+            )
         if ref in refs:
-            raise ValueError(f"$ref {ref!r} leads back to itself")
+            raise ValueError(f"$ref {ref!r} leads back to itself: a schema that holds itself is not supported")
         if factor:
             self._add(self._resolve(ref), _Kind.SCHEMA, factor, depth + 1, (*refs, ref))
 

@@ -117,6 +117,12 @@ async def shell(program: Program, command: str) -> Ended:
     return await ended(process)
 
 
+async def test_a_scenario_may_come_through_a_pipe_of_the_shell(program: Program) -> None:
+    file = program.write("s.json", scenario(says("你好")))
+    assert (await shell(program, f"cat {file} | agenteval validate /dev/stdin")).text == "ok: 订餐, cases: 1\n"
+    assert (await shell(program, f"agenteval validate /dev/fd/3 3<{file}")).code == 0
+
+
 async def test_a_command_needs_neither_stdin_nor_stderr(program: Program) -> None:
     assert (await shell(program, "agenteval runs --json <&- 2>&-")).json == []
     assert (await shell(program, "agenteval runs --json 2>/dev/full")).json == []

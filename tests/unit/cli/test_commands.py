@@ -1,5 +1,6 @@
 """The commands that need no agent and no model, within this process."""
 
+import os
 from collections.abc import AsyncIterator
 from errno import ENOSPC
 from pathlib import Path
@@ -73,6 +74,7 @@ def begun(call: Call) -> None:
         "{name: x, partial_threshold: 0.7, cases: [{messages: [a], expectation: {reference: b}}]}"
     )
     Path("broken.yaml").write_text("name: [")
+    os.mkfifo("pipe")
     Path("channel.yaml").write_text("{channel: htp, params: {url: 'http://a'}}")
     Path("variable.yaml").write_text("{channel: http, params: {url: 'http://a/${NOT_SET_ANYWHERE}'}}")
 
@@ -101,6 +103,15 @@ def begun(call: Call) -> None:
         (f"validate {'x' * 400}", "File name too long"),
         ("run scenario.yaml -t target.yaml --sample -1", "sample"),
         ("run scenario.yaml -t target.yaml --timeout 0", "timeout"),
+        ("run scenario.yaml -t target.yaml --timeout nan", "timeout"),
+        ("run scenario.yaml -t target.yaml --timeout 1e300", "timeout"),
+        ("run scenario.yaml -t target.yaml --case-timeout inf", "case-timeout"),
+        ("run scenario.yaml -t target.yaml --case-timeout nan", "case-timeout"),
+        ("run scenario.yaml -t target.yaml --rule-pass-threshold 1e-400", "1e-400"),
+        ("validate pipe", "pipe: is a pipe or a device, not a file (give /dev/stdin, and < pipe)"),
+        ("run scenario.yaml -t pipe", "pipe: is a pipe or a device"),
+        ("evaluate keyword_match pipe", "pipe: is a pipe or a device"),
+        ("evaluate keyword_match scenario.yaml --params @pipe", "pipe: is a pipe or a device"),
         ("run scenario.yaml -t target.yaml --html scenario.yaml/x.html", "scenario.yaml/x.html"),
         ("run --resume last --repeats 3", "repeats"),
         ("run --resume last scenario.yaml", "scenarios"),
@@ -263,6 +274,13 @@ def test_people_read_of_each_dialog_what_came_out_and_why(call: Call) -> None:
         (["keyword_mach", "seed.json"], "did you mean 'keyword_match'"),
         (["keyword_match", "seed.json", "--params", "{"], "--params"),
         (["keyword_match", "seed.json", "--params", "[]"], "JSON object"),
+        (["keyword_match", "seed.json", "--params", '{"all_of": "a"}'], "/params/all_of: must be a list"),
+        (["json_schema", "seed.json", "--params", '{"schema": {"$ref": "#"}}'], "such as '#/$defs/name'"),
+        (
+            ["keyword_match", "seed.json", "--params", '{"all_of": ["a"], "all_of": ["b"]}'],
+            "--params: /all_of (line 1): this key stands here twice",
+        ),
+        (["llm_score", "seed.json", "--params", '{"min_score": NaN}'], "/min_score (line 1): NaN is no number"),
         (["keyword_match", "seed.json", "--params", '{"al_of": []}'], "/params/al_of"),
         (["keyword_match", "seed.json", "--params", "@none.json"], "none.json"),
         (["keyword_match", "seed.json", "--params", "@seed.json"], "/params/turns"),
@@ -298,6 +316,17 @@ def test_the_doctor_finds_nothing_wrong_with_an_empty_folder(call: Call) -> None
     assert ended.json["models"]["judge"] == "not set"
     assert ended.json["settings"] == {"database_url": ".agenteval/agenteval.db (default)"}
     assert "encoding: utf-8" in call("doctor").out.lower()
+
+
+def test_a_misspelt_variable_is_said_where_settings_are_used(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AGENTEVAL_JUGDE_MODEL", "judge-1")
+    monkeypatch.setenv("AGENTEVAL_QQQ", "1")
+    warning = "warning: AGENTEVAL_JUGDE_MODEL is no setting; is AGENTEVAL_JUDGE_MODEL meant?"
+    call("init")
+    assert warning in call("run", "scenario.yaml", "-t", "target.yaml", "-q").err.splitlines()
+    found = call("doctor")
+    assert warning in found.err.splitlines()
+    assert "  AGENTEVAL_QQQ: is no setting\n" in found.out
 
 
 def test_the_doctor_says_where_a_setting_comes_from_and_shows_no_secret(

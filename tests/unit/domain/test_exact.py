@@ -23,7 +23,24 @@ def test_a_number_is_what_was_written(written: float | str, value: Fraction) -> 
 
 
 @pytest.mark.parametrize(
-    "written", ["", "one", "nan", float("inf"), "1/0", True, "9" * 5000, "1e999999999", "1E-99999999", [1], None]
+    "written",
+    [
+        "",
+        "one",
+        "nan",
+        float("inf"),
+        "1/0",
+        True,
+        "9" * 5000,
+        "1e999999999",
+        "1E-99999999",
+        "1e400",
+        "-1e400",
+        "1e-400",
+        "1" + "0" * 400,
+        [1],
+        None,
+    ],
 )
 def test_what_is_no_number_or_would_never_end_is_refused(written: Any) -> None:
     with pytest.raises(ValueError, match="must be a finite number, not"):
