@@ -1,7 +1,7 @@
 """`agenteval run`"""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from agenteval.domain.records import Run
     from agenteval.domain.scenario import Scenario
     from agenteval.domain.target import Target
+    from agenteval.reporting.report import Lang as Language
     from agenteval.services.runs import Plan
 
 Overrides: TypeAlias = "dict[str, Any]"
@@ -143,16 +144,7 @@ def run(
                 ended = await _work(wired, start, invocation, stop, quiet=quiet)
             if ended is None or ended.status is RunStatus.INTERRUPTED:
                 return stop.code
-            report = await reports.report_of(wired, ended)
-            try:
-                await reports.write(report, paths, lang)
-            except StorageError as error:
-                error.fix = (
-                    f"run {ended.id} is stored; to write it again: agenteval report {ended.id} -f FORMAT -o FILE"
-                )
-                raise
-            finally:
-                await reports.show(report, Format.JSON if as_json else Format.TERMINAL, lang)
+            await _report(wired, ended, paths, Format.JSON if as_json else Format.TERMINAL, lang)
         return 0 if ended.status is RunStatus.COMPLETED else NOT_COMPLETED
 
     raise typer.Exit(run_async(evaluated()))
@@ -224,3 +216,15 @@ async def _work(
     if ended.status is RunStatus.FAILED:
         invocation.note(f"error: {ended.error}; try them again with: {again}")
     return ended
+
+
+async def _report(app: "App", run: "Run", paths: Mapping[Format, Path], form: Format, lang: "Language | None") -> None:
+    """Into files, and on stdout whatever becomes of those."""
+    report = await reports.report_of(app, run)
+    try:
+        await reports.write(report, paths, lang)
+    except StorageError as error:
+        error.fix = f"run {run.id} is stored; to write it again: agenteval report {run.id} -f FORMAT -o FILE"
+        raise
+    finally:
+        await reports.show(report, form, lang)
