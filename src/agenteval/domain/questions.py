@@ -159,11 +159,12 @@ class Judged(Generic[V]):
 
 
 class Unscored(NamedTuple):
-    """Not measured, and why. `calls` as in Judged."""
+    """Not measured, and why. `calls` and `votes` as in Judged."""
 
     cause: Cause
     detail: str = ""
     calls: tuple[str, ...] = ()
+    votes: tuple[tuple[str, int], ...] = ()
 
 
 def provenance(answer: Judged[Any] | Unscored) -> dict[str, Json]:

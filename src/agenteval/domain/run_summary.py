@@ -2,7 +2,7 @@
 
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
@@ -10,7 +10,15 @@ from typing import Any
 
 from agenteval.domain.outcome import ONE, ZERO, CaseOutcome, OutcomeCause, SuccessLevel
 from agenteval.domain.ports import Usage
-from agenteval.domain.statistics import Interval, interval, mean, pass_at_k, pass_hat_k, percentile_nearest_rank
+from agenteval.domain.statistics import (
+    Interval,
+    disagreement,
+    interval,
+    mean,
+    pass_at_k,
+    pass_hat_k,
+    percentile_nearest_rank,
+)
 
 
 class MeasureName(StrEnum):
@@ -74,6 +82,15 @@ class Repeated:
 
 
 @dataclass(frozen=True, slots=True)
+class Disagreement:
+    """How likely two of the same thing differ: two repeats of a case in whether they pass, or two of the judge's votes
+    on an item; over `n` cases or items of which there are two. `value` is None when `n` is 0."""
+
+    value: Fraction | None
+    n: int
+
+
+@dataclass(frozen=True, slots=True)
 class UsageTotal:
     """Sums over calls. Tokens and cost are of the calls that tell; `without_tokens` and `without_cost` count the rest,
     and a sum over none is None."""
@@ -103,7 +120,8 @@ class UsageTotal:
 @dataclass(frozen=True, slots=True)
 class RunSummary:
     """What a run says of an agent. `levels` counts attempts by L3, None for what is not settled. Latencies are of the
-    `latency_n` turns of `latency_of` that have one; a turn that timed out has none."""
+    `latency_n` turns of `latency_of` that have one; a turn that timed out has none. `agent_varies` is between repeats
+    of a case, and so holds what the judge adds; `judge_varies` is between votes on one item of one dialog."""
 
     cases: int
     attempts: int
@@ -114,6 +132,8 @@ class RunSummary:
     pass_rate: Measure
     repeated: tuple[Repeated, ...] = ()
     flaky: tuple[str, ...] = ()
+    agent_varies: Disagreement = Disagreement(None, 0)
+    judge_varies: Disagreement = Disagreement(None, 0)
     conflicts: int = 0
     layers_disagree: int = 0
     latency_p50_ms: float | None = None
@@ -190,7 +210,8 @@ class Tally:
             if (predicted := detail.get("predicted")) is not None:
                 self._confusion.setdefault(str(detail.get("expected")), Counter())[str(predicted)] += 1
 
-    def summary(self, usage: UsageTotal = UsageTotal()) -> RunSummary:
+    def summary(self, usage: UsageTotal = UsageTotal(), votes: Iterable[Collection[int]] = ()) -> RunSummary:
+        """`votes`: how many of the judge's samples were for what, for each item that was voted on."""
         most = max((n for n, _ in self._passes), default=0)
         return RunSummary(
             cases=self._cases,
@@ -199,6 +220,8 @@ class Tally:
             **{name.value: series.measure() for name, series in self._series.items()},
             repeated=tuple(self._repeated(k) for k in range(1, most + 1)) if most > 1 else (),
             flaky=tuple(self._flaky),
+            agent_varies=Disagreement(*disagreement((c, n - c) for n, c in self._passes.elements())),
+            judge_varies=Disagreement(*disagreement(votes)),
             conflicts=self._conflicts,
             layers_disagree=self._disagreements,
             latency_p50_ms=percentile_nearest_rank(self._latencies, 50),

@@ -4,7 +4,7 @@ Rates are exact fractions; only the bounds of an interval are floats, because th
 Nothing scored gives None, never 0.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import comb, sqrt
@@ -92,6 +92,20 @@ def pass_at_k(counts: Sequence[tuple[int, int]], k: int) -> tuple[Fraction | Non
     None when none remains.
     """
     return _mean_over_cases(counts, k, lambda n, c: 1 - Fraction(comb(n - c, k), comb(n, k)))
+
+
+def disagreement(groups: Iterable[Collection[int]]) -> tuple[Fraction | None, int]:
+    """How likely two of one group differ, and over how many groups; each is given as how many of it said what.
+
+    Mean of 1 - Σ c(c - 1) / (n(n - 1)), the unbiased index of Simpson 1949. Groups of one are left out; None when
+    none remains.
+    """
+    found = []
+    for counts in groups:
+        pairs = sum(counts) * (sum(counts) - 1)
+        if pairs:
+            found.append(1 - Fraction(sum(count * (count - 1) for count in counts), pairs))
+    return mean(found), len(found)
 
 
 def percentile_nearest_rank(values: Sequence[Number], percent: int) -> Number | None:

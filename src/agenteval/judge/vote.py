@@ -14,14 +14,15 @@ def vote(samples: Sequence[Judged[Any] | Unscored]) -> Judged[Any] | Unscored:
     judged = [sample for sample in samples if isinstance(sample, Judged)]
     calls = tuple(call for sample in samples for call in sample.calls)
     ballots = Counter(sample.value.ballot() for sample in judged).most_common()
+    votes = tuple((_text(ballot), count) for ballot, count in ballots)
     if ballots and 2 * ballots[0][1] > len(samples):
         winner = next(sample for sample in judged if sample.value.ballot() == ballots[0][0])
-        return replace(winner, calls=calls, votes=tuple((_text(ballot), count) for ballot, count in ballots))
+        return replace(winner, calls=calls, votes=votes)
     failed = next((sample for sample in samples if isinstance(sample, Unscored)), None)
     if failed is not None and 2 * len(judged) <= len(samples):
-        return failed._replace(calls=calls)
-    counts = ", ".join(f"{count} x {_text(ballot)}" for ballot, count in ballots)
-    return Unscored(Cause.TIE, f"no majority among {len(samples)} votes: {counts}", calls)
+        return failed._replace(calls=calls, votes=votes)
+    counts = ", ".join(f"{count} x {ballot}" for ballot, count in votes)
+    return Unscored(Cause.TIE, f"no majority among {len(samples)} votes: {counts}", calls, votes)
 
 
 def _text(ballot: Hashable) -> str:

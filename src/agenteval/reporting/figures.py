@@ -150,6 +150,11 @@ def notes(summary: RunSummary, labels: Labels) -> list[tuple[str, str]]:
         (labels("usage"), usage(summary.usage, labels)),
     ]
     rows += [(labels("repeats"), _repeated(repeated, labels)) for repeated in summary.repeated if repeated.k > 1]
+    rows += [
+        (labels(name), labels("aside", what=percent(of.value, labels), note=labels(f"{name}.n", n=of.n)))
+        for name, of in (("agent_varies", summary.agent_varies), ("judge_varies", summary.judge_varies))
+        if of.value is not None
+    ]
     hints = [labels(name, n=n) for name in ("conflicts", "layers_disagree") if (n := getattr(summary, name))]
     hints += [labels("flaky", cases=labels.listed(list(summary.flaky)))] if summary.flaky else []
     return rows + [(labels("hint"), hint) for hint in hints]

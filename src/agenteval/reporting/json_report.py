@@ -16,7 +16,7 @@ from agenteval.domain.evidence import Span
 from agenteval.domain.outcome import CaseOutcome, ResultStatus, RuleResult
 from agenteval.domain.ports import Call
 from agenteval.domain.records import AttemptView, CaseView, Run
-from agenteval.domain.run_summary import Measure, RunSummary, Share, UsageTotal
+from agenteval.domain.run_summary import Disagreement, Measure, RunSummary, Share, UsageTotal
 from agenteval.domain.scenario import EffectivePolicy
 from agenteval.domain.transcript import Turn
 from agenteval.reporting.figures import MEASURES
@@ -91,6 +91,7 @@ def _summary(summary: RunSummary) -> dict[str, Any]:
             }
             for repeated in summary.repeated
         ],
+        **{name: _disagreement(getattr(summary, name)) for name in ("agent_varies", "judge_varies")},
         **_fields(summary, "latency_p50_ms", "latency_p95_ms", "latency_n", "latency_of", "confusion", "causes"),
         "slots": {name: _share(share) for name, share in summary.slots.items()},
         "steps": {name: _share(share) for name, share in summary.steps.items()},
@@ -108,6 +109,10 @@ def _measure(measure: Measure) -> dict[str, Any]:
         "low": bounds and bounds.low,
         "high": bounds and bounds.high,
     }
+
+
+def _disagreement(of: Disagreement) -> dict[str, Any]:
+    return {"value": _decimal(of.value), "n": of.n}
 
 
 def _share(share: Share) -> dict[str, Any]:

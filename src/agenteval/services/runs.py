@@ -180,7 +180,7 @@ class Runs:
         tally = Tally()
         async for case_id, facts in attempts.facts(self._store, run.id):
             tally.add_case(case_id, facts)
-        return tally.summary(await attempts.usage(self._store, run.id))
+        return tally.summary(await attempts.usage(self._store, run.id), await attempts.votes(self._store, run.id))
 
     def _snapshot(self, plan: Plan, places: Sequence[RunCase]) -> Mapping[str, Json]:
         rules = {bound.rule.name: bound.rule for place in places for bound in bind(place.case)}

@@ -25,6 +25,7 @@ from agenteval.storage.store import Store
 from agenteval.storage.tables import ANSWERS, ATTEMPTS, CALLS, RESULTS, RUN_CASES, TURNS
 
 PAGE = 200
+_VOTED = ANSWERS.c.answer.contains('"votes":[[')  # within what was said, quotation marks are escaped
 _FINISHED = ATTEMPTS.c.status == AttemptStatus.FINISHED
 
 
@@ -79,6 +80,14 @@ async def usage(store: Store, run_id: str) -> UsageTotal:
         without_tokens=calls - with_tokens,
         without_cost=sum(group["calls"] for group in groups if group["cost"] is None),
     )
+
+
+async def votes(store: Store, run_id: str) -> list[list[int]]:
+    """How many of the judge's samples were for what, for each item of which there were several."""
+    query = select(ANSWERS.c.answer).join(ATTEMPTS).where(ATTEMPTS.c.run_id == run_id, _VOTED)
+    async with store.read() as connection:
+        answers = await connection.stream_scalars(query)
+        return [[count for _, count in orjson.loads(answer)["votes"]] async for answer in answers]
 
 
 async def views(store: Store, run_id: str) -> AsyncIterator[CaseView]:

@@ -1,5 +1,6 @@
 """Aggregates: what was measured, of how many, and what it could be at worst."""
 
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 
 from agenteval.domain.outcome import CaseOutcome, OutcomeCause, Source, SuccessLevel
 from agenteval.domain.ports import Usage
-from agenteval.domain.run_summary import AttemptFacts, Measure, RunSummary, Tally, UsageTotal
+from agenteval.domain.run_summary import AttemptFacts, Disagreement, Measure, RunSummary, Tally, UsageTotal
 from agenteval.domain.scenario import EffectivePolicy
 
 POLICY = EffectivePolicy.of()
@@ -35,11 +36,11 @@ def open_(low: SuccessLevel, high: SuccessLevel, *, passed: bool | None = None) 
     return CaseOutcome(None, passed, POLICY, Source.ERROR, OutcomeCause.UNSCORED, level_bounds=(low, high))
 
 
-def summarised(*cases: list[CaseOutcome]) -> RunSummary:
+def summarised(*cases: list[CaseOutcome], votes: Iterable[Collection[int]] = ()) -> RunSummary:
     tally = Tally()
     for i, outcomes in enumerate(cases):
         tally.add_case(f"case-{i}", [AttemptFacts(outcome, details=[{}]) for outcome in outcomes])
-    return tally.summary()
+    return tally.summary(votes=votes)
 
 
 def figures(measure: Measure) -> tuple[Fraction | None, int, int, Fraction | None]:
@@ -112,6 +113,24 @@ def test_nothing_measured_is_none_everywhere() -> None:
     assert summary.pass_rate.value is None
     assert summary.latency_p50_ms is None
     assert [repeated.pass_hat_k for repeated in summary.repeated] == []
+
+
+def test_what_the_agent_and_what_the_judge_varies_is_kept_apart() -> None:
+    summary = summarised(
+        [settled(SUCCESS), settled(FAILURE), settled(SUCCESS)],
+        [settled(SUCCESS), settled(SUCCESS)],
+        [settled(SUCCESS), open_(FAILURE, SUCCESS)],
+        votes=[(2, 1), (3,), (1, 1, 1), (1,)],
+    )
+    # Of 3 repeats with 2 alike 2 of 3 pairs differ, of the other case's none; the third case has one known repeat.
+    assert summary.agent_varies == Disagreement(Fraction(1, 3), 2)
+    # 2/3, 0 and 1; a single vote has none to differ from
+    assert summary.judge_varies == Disagreement(Fraction(5, 9), 3)
+
+
+def test_without_repeats_and_votes_nothing_is_said_to_vary() -> None:
+    summary = summarised([settled(SUCCESS)], [settled(FAILURE)])
+    assert summary.agent_varies == summary.judge_varies == Disagreement(None, 0)
 
 
 def test_repeats() -> None:

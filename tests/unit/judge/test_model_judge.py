@@ -315,7 +315,10 @@ class TestVotes:
 
     async def test_without_a_majority_it_is_a_tie(self) -> None:
         async with scripted_judge({"ticket": Again([MET, UNMET, {**UNMET, "verdict": "partly_met"}])}) as judge:
-            assert cause(await judge.judge.answer(DIALOG, [self.QUESTION]), self.QUESTION) is Cause.TIE
+            answer = (await judge.judge.answer(DIALOG, [self.QUESTION])).answers[self.QUESTION.key]
+        assert isinstance(answer, Unscored)
+        assert answer.cause is Cause.TIE
+        assert answer.votes == (("met", 1), ("unmet", 1), ("partly_met", 1))
 
     async def test_one_vote_of_three_is_no_majority(self) -> None:
         bad = {**MET, "verdict": "idk"}
