@@ -119,7 +119,7 @@ def test_what_is_too_long_to_be_searched_is_not_scored() -> None:
         ({"all_of": []}, "there is no condition"),
         ({"any_of": ["a", " "]}, "any_of[1] is blank"),
         ({"regex": ["a", "(?=b)"]}, "regex[1]: the pattern '(?=b)' cannot be used"),
-        ({"all_of": "退款"}, "tuple"),
+        ({"all_of": "退款"}, "list"),
         ({"all_of": ["a"], "keyword": "b"}, "unknown parameter"),
     ],
 )
