@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal, NamedTuple, Protocol
 
-from agenteval.domain.text import NEGATION, exact_occurrences, is_word_character, occurrences, quote_form
+from agenteval.domain.clauses import clause_before, negations, simplified
+from agenteval.domain.text import exact_occurrences, is_word_character, occurrences, quote_form
 
 
 class Speaker(StrEnum):
@@ -150,14 +151,14 @@ def _elided(parts: Sequence[str], text: str) -> Sequence[_Place]:
     found = [list(occurrences(part, text)) for part in parts]
     if not all(found):
         return ()
-    negations = [m.start() for m in NEGATION.finditer(text) if m["negation"]]
+    denials = [m.start() for m in negations(text) if m["negation"]]
     chains = list(_places(found[0], text))
     for spans in found[1:]:
-        chains = list(_extended(chains, spans, negations))
+        chains = list(_extended(chains, spans, denials))
     return chains
 
 
-def _extended(chains: Sequence[_Place], spans: Sequence[tuple[int, int]], negations: Sequence[int]) -> Iterator[_Place]:
+def _extended(chains: Sequence[_Place], spans: Sequence[tuple[int, int]], denials: Sequence[int]) -> Iterator[_Place]:
     nearest: _Place | None = None
     nearest_clean: _Place | None = None
     waiting = deque(chains)
@@ -165,7 +166,7 @@ def _extended(chains: Sequence[_Place], spans: Sequence[tuple[int, int]], negati
         while waiting and waiting[0].end <= start:
             nearest = waiting.popleft()
             nearest_clean = nearest_clean if nearest.negation_cut else nearest
-        if nearest_clean and not _any_between(negations, nearest_clean.end, start):
+        if nearest_clean and not _any_between(denials, nearest_clean.end, start):
             yield _Place(nearest_clean.start, end, False)
         elif nearest:
             yield _Place(nearest.start, end, True)
@@ -178,26 +179,38 @@ def _any_between(rising: Sequence[int], start: int, end: int) -> bool:
 
 # ---- negations cut off -----------------------------------------------------------------------------------------------
 
-_CUT = re.compile(
-    r"(?:[不未无無非别]|[没沒]有?|(?<![^\W_])(?:not|no|never|cannot|unable|without|neither|nor|failed)|n['’]t"
-    r"|\b(?:can|don|won|didn|couldn|isn|wasn)t)"
+_FILLERS = (
     r"(?:\s|[\u200b-\u200d\u2060\ufeff*_`~\"'“”‘’「」『』«»]"
     r"|能够?|会|可以?|是|要|想|曾经?|有|法|被|再|得|必|用|需|给|[为帮给][您你]|成功|支持|允许|一定"
-    r"|\b(?:to|be|been|being|have|has|had|able|yet|ever|actually|really|currently|going|an?|any|the)\b)*\Z",
+    r"|\b(?:to|be|been|being|have|has|had|able|yet|ever|actually|really|currently|going|an?|any|the)\b)*\Z"
+)
+_CUT = re.compile(
+    r"(?:[不未无非别]|没有?|(?<![^\W_])(?:not|no|never|hardly|cannot|unable|without|neither|nor|refused|failed)|n['’]t"
+    rf"|\b(?:can|don|won|didn|couldn|isn|wasn)t){_FILLERS}",
     re.IGNORECASE,
 )
+_AFTER_COMMA = re.compile(rf"[,，–—-]{_FILLERS}", re.IGNORECASE)
 _LOOK_BACK = 40  # characters; more than any negation with its auxiliaries takes
 
 
 def cuts_negation(text: str, start: int) -> bool:
-    """Whether a negation stands directly before the span, with at most auxiliaries between them: "不[能退款]"."""
+    """Whether a negation stands directly before the span, with at most auxiliaries or an aside between them:
+    "不[能退款]", "I have not, sorry, [booked it]"."""
     begin = max(0, start - _LOOK_BACK)
-    cut = _CUT.search(text, begin, start)
+    before = simplified(text[begin:start])
+    quoted = text[start : start + _LOOK_BACK]
+    if _AFTER_COMMA.search(before):
+        before = clause_before(text, start)
+    return _is_cut_between(before, quoted)
+
+
+def _is_cut_between(before: str, quoted: str) -> bool:
+    cut = _CUT.search(before)
     if cut is None:
         return False
     # 特别, 不仅: the same characters as part of a word that denies nothing, unless the quote cuts that very word.
-    word = next((m for m in NEGATION.finditer(text, begin) if m.end() > cut.start()), None)
-    return word is None or word["negation"] is not None or word.end() > start
+    word = next((m for m in negations(before + quoted) if m.end() > cut.start()), None)
+    return word is None or word["negation"] is not None or word.end() > len(before)
 
 
 def _shown(quote: str) -> str:

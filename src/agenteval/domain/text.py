@@ -1,4 +1,4 @@
-"""The one place for the forms of a text: what counts as equal, as empty, as said, as denied, as promised.
+"""The one place for the forms of a text: what counts as equal, as empty, as said.
 
 Two forms compare texts: `fold` for rules and `quote_form` for evidence. Neither unifies traditional and simplified
 Chinese. All functions are pure and linear in the length of the text, for hostile texts too.
@@ -8,8 +8,8 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from functools import cache, lru_cache
-from itertools import compress, pairwise
-from typing import Literal, NamedTuple
+from itertools import compress
+from typing import Literal
 
 # ---- forms -----------------------------------------------------------------------------------------------------------
 
@@ -231,114 +231,3 @@ def name_form(text: str) -> str:
 def visible(text: str) -> str:
     r"""The text for terminals and reports: control, bidi and zero-width characters as `\uXXXX`, but tab and newline."""
     return _INVISIBLE.sub(lambda m: f"\\u{ord(m.group()):04x}", text)
-
-
-# ---- clauses: what is denied, promised, asked ------------------------------------------------------------------------
-
-_SENTENCE_END = r"""[。！？!?\n；;]+["'”’」』)）]*|\.(?=\s|$|["'”’)])["'”’)]*"""
-_COMMA = r"，|,(?!\d)|：|:(?=\s)|——+|\s[-–—]+(?=\s)"
-_BORDER = re.compile(
-    rf"""(?:{_SENTENCE_END}|{_COMMA})\s*"""
-    r"""|(?=(?<![不非])但(?!愿)|不过|可是|然而|所以|因此|于是)"""
-    r"""|(?=\b(?:but|however|although|though|because|(?:and|so)\s+(?:i|we|you|your|it)\b)\b)""",
-    re.IGNORECASE,
-)
-
-
-def clauses(text: str) -> list[tuple[int, int]]:
-    """Spans of the clauses, one after the other, together the whole text; each keeps the punctuation that ends it."""
-    borders = [0, *(m.end() for m in _BORDER.finditer(text)), len(text)]
-    return [(start, end) for start, end in pairwise(borders) if start < end]
-
-
-# The false friends come first, so that their 不, 没, "no" are consumed before they can be read as a negation.
-NEGATION = re.compile(
-    r"不客气|没问题|没关系|没事|不好意思|不要紧|不过|不仅|不但|不只|不光|不止|不久|不少|不错|不同|不管|不论|无论|不断|不妨|不锈钢|不得不"
-    r"|差不多|要不要|是不是|能不能|会不会|可不可以|需不需要|想不想|有没有|好不好|对不对|行不行|(?:不|别|没有?)(?:用|要|必)?(?:担心|忘)|(?:不|别)(?:用|要)?着急"
-    r"|无比|无限|无线|无锡|无障碍|无微不至|非常|非洲|除非|是非|莫非|未来|未婚|特别|分别|区别|级别|性别|个别|告别|识别|差别|类别|辨别|派别|别墅|别人|别的|别致"
-    r"|\b(?:not\s+(?:only|just|to\s+mention)|no\s+(?:problem|worries|doubt|matter|later\s+than|\d+)|(?:do\s+not|don['’]?t)\s+(?:worry|hesitate|forget))\b"
-    r"|(?P<negation>[不未无無非别]|[没沒]有?|失败"
-    r"|(?<![^\W_])(?:not|no|never|cannot|unable|without|neither|nor|none|nothing|nobody|fail(?:s|ed|ure)?"
-    r"|unsuccessful(?:ly)?)(?![^\W_])|n['’]t\b|\b(?:can|don|won|didn|couldn|isn|wasn)t\b)",
-    re.IGNORECASE,
-)
-_NEGATED_AFTER = re.compile(
-    r"失败|[不没未](?:能|有)?(?:成功|成(?!为)|了\b|上|完成|到账|通过|生效|确认|处理|办理)|[不没]了(?![解])"
-    r"|\b(?:failed|fails|unsuccessful|cannot|can['’]t|unable)\b|\b(?:is|was|are|were|has|have|had|could|can|did|does|do|will|would)(?:\s+not\b|n['’]t\b)",
-    re.IGNORECASE,
-)
-_SUBORDINATE = re.compile(
-    r"\b(?:that|which|who|since|as|if|when|while|unless|until)\b|因为|由于|如果|如需|若"
-    r"|\band\s+(?:will|would|can|could|is|was|are|were|has|have|had|do|does|did)\b",
-    re.IGNORECASE,
-)
-_PROMISE = re.compile(
-    r"会[员议话场所展面见计客合晤诊徽费长籍]|机会|大会|晚会|聚会|宴会|社会|协会|约会|误会|开会|音乐会|演唱会|运动会|委员会|发布会|奥运会|博览会|学会|体会|国会|工会|商会"
-    r"|(?:已经?|成功|刚刚?|并)将|将军|将近|麻将|若干|如何"
-    r"|\b(?:can|happy\s+to|glad\s+to|pleased\s+to)\s+(?:confirm|say|tell|inform|report)\b"
-    r"|(?P<promise>[会将]|马上|稍后|立即|立刻|即将|正在|尽快|随后|这就|准备|打算|待会|让我|我来|[可能]以?[帮为给][您你]"
-    r"|如果|如需|如要|若|要是|假如|假设|一旦"
-    r"|(?<=\bi )can\b|(?<=\bwe )can\b"
-    r"|\b(?:will|shall|gonna|going\s+to|about\s+to|let\s+(?:me|us)|let['’]s|try(?:ing)?\s+to|(?:happy|glad|love|like)\s+to|if|once|as\s+soon\s+as)\b|['’]ll\b)",
-    re.IGNORECASE,
-)
-_ASKED_BEFORE = re.compile(
-    r"是否|要不要|是不是|能不能|可不可以|需不需要|会不会|想不想|有没有|请问|\bwhether\b"
-    r"|^\W*(?:(?:and|or|so|please|ok(?:ay)?|sure|great|then)\W+)*(?:would|do|does|did|can|could|should|shall|may|might|is|are|am|was|were|have|has|had|will)"
-    r"\s+(?:you|i|we|it|they|he|she|there|this|that|the|your|my|our)\b"
-    r"|^\W*(?:what|when|where|which|who|how|why)\b",
-    re.IGNORECASE,
-)
-_QUESTION_END = re.compile(r"""[?？]\W*$|[吗么][。.，,；;!！\s]*$""")
-_TAG_QUESTION = re.compile(
-    r"\s*(?:对吗|对吧|是吗|是吧|好吗|可以吗|行吗|对不对|好不好|是不是|(?:is\s+that\s+)?(?:right|correct|ok(?:ay)?))\s*[?？]",
-    re.IGNORECASE,
-)
-_REACH = 160  # characters on each side of a word that may belong to its clause; keeps each question constant in time
-
-
-def is_negated(text: str, start: int, end: int | None = None) -> bool:
-    """Whether the words at `start` stand in a clause that denies them: "无法预订", "was not booked", "预订失败". With
-    `end`, a negation within the words denies nothing: "is not cooling" may be just what is said."""
-    clause = _clause_around(text, start, end)
-    if _holds(NEGATION, "negation", clause.before):
-        return True
-    after = _SUBORDINATE.split(clause.after, maxsplit=1)[0]
-    return _NEGATED_AFTER.search(after) is not None
-
-
-def is_promised(text: str, start: int) -> bool:
-    """Whether the words at `start` stand in a clause that only announces or offers them, or makes them a condition:
-    "我将为您预订", "let me book", "I can book", "如需取消"."""
-    return _holds(_PROMISE, "promise", _clause_around(text, start).before)
-
-
-def is_asked(text: str, start: int) -> bool:
-    """Whether the words at `start` stand in a question, direct or indirect: "是否已预订", "已预订，对吗？"."""
-    clause = _clause_around(text, start)
-    if _ASKED_BEFORE.search(clause.before) or _QUESTION_END.search(clause.after):
-        return True
-    return _TAG_QUESTION.match(clause.following) is not None
-
-
-class _Clause(NamedTuple):
-    before: str  # of the clause, up to the words in question
-    after: str  # of the clause, from them on
-    following: str  # what comes after the clause
-
-
-def _clause_around(text: str, start: int, end: int | None = None) -> _Clause:
-    offset = max(0, start - _REACH)
-    stop = start if end is None else end
-    window = text[offset : stop + _REACH]
-    at, after = start - offset, stop - offset
-    spans = clauses(window)
-    begin = next((b for b, e in spans if b <= at < e), at)
-    close = next((e for _, e in spans if max(at, after - 1) < e), after)
-    return _Clause(window[begin:at], window[after:close], window[close:])
-
-
-def _holds(pattern: re.Pattern[str], group: str, before: str) -> bool:
-    """Whether a word of `group` governs what follows `before`. A later "已" (done) takes over ("不满意的订单已取消"),
-    unless the word denies just that ("没有已预订的")."""
-    return any(m[group] and before.find("已", m.end() + 1) < 0 for m in pattern.finditer(before))

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from agenteval.domain.clauses import clauses
 from agenteval.domain.evidence import Match, Rejected, Span, Speaker, locate
-from agenteval.domain.text import clauses, quote_form
+from agenteval.domain.text import quote_form
 
 U, A, T = Speaker.USER, Speaker.AGENT, Speaker.TOOL
 
@@ -136,6 +137,11 @@ class TestRejected:
             ("The hotel is nice but it is not available", "The hotel is ... available"),
             ("I did not, as agreed, book it", "I did ... book it"),
             ("不能退款，已改签", "能退款……已改签"),
+            ("I have not, unfortunately, booked it", "booked it"),
+            ("I cannot, at this time, confirm it", "confirm it"),
+            ("我们无法，很抱歉，为您预订", "预订"),
+            ("請別取消", "取消"),
+            ("我們無法，很抱歉，為您預訂", "為您預訂"),
         ],
     )
     def test_negation_cut(self, text: str, quote: str) -> None:
@@ -166,6 +172,9 @@ class TestAccepted:
             ("No problem, booked", "booked"),
             ("I not only booked it", "booked it"),
             ("No, book it", "book it"),
+            ("I did not, I have booked it", "I have booked it"),
+            ("无法，已为您预订", "已为您预订"),
+            ("別擔心，預訂好了", "預訂好了"),
             ("do not refund. Refund", "Refund"),
             ("不能退款，但可以退款一半", "退款一半"),
         ],
@@ -263,7 +272,13 @@ def test_a_long_dialog_is_searched_quickly() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "quote"), [("aa" * 50_000, "aa...aa"), ("订不" * 50_000, "订不...订不"), ("不能" * 50_000, "能...能不")]
+    ("text", "quote"),
+    [
+        ("aa" * 50_000, "aa...aa"),
+        ("订不" * 50_000, "订不...订不"),
+        ("不能" * 50_000, "能...能不"),
+        ("未能，好" * 10_000, "好未...好未"),
+    ],
 )
 def test_hostile_texts_take_linear_time(text: str, quote: str) -> None:
     began = time.perf_counter()

@@ -2,7 +2,7 @@
 
 import re
 
-from agenteval.domain.text import NEGATION
+from agenteval.domain.clauses import negations
 from agenteval.rules.completion.wording import clause_at
 
 _PRAISE = (
@@ -35,7 +35,7 @@ def assents(message: str) -> bool | None:
     ("第一个"), or denies something only after the assent ("好的，没有别的了")."""
     if _QUESTION.search(clause_at(message, 0)) or _RESERVATION.search(message):
         return False
-    negated = [m.start() for m in NEGATION.finditer(message) if m["negation"]]
+    negated = [m.start() for m in negations(message) if m["negation"]]
     if any(place < len(clause_at(message, 0)) for place in negated):
         return False
     if _ASSENT.match(message):

@@ -11,11 +11,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
+from agenteval.domain.clauses import is_asked, is_negated, is_promised
 from agenteval.domain.evidence import Match, Span, Speaker
 from agenteval.domain.forms import AgentQuote
 from agenteval.domain.json_value import Json
 from agenteval.domain.questions import Cause, Judged, Unscored, provenance
-from agenteval.domain.text import is_asked, is_negated, is_promised, occurrences
+from agenteval.domain.text import occurrences
 from agenteval.domain.transcript import Dialog
 from agenteval.rules.completion.forms import (
     ConditionAnswer,

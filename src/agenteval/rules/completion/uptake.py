@@ -15,10 +15,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from agenteval.domain.clauses import is_asked, is_negated
 from agenteval.domain.evidence import Span, Speaker
 from agenteval.domain.json_value import as_text
 from agenteval.domain.slots import Found, SlotType, matches, same
-from agenteval.domain.text import is_asked, is_negated
 from agenteval.domain.transcript import Dialog
 from agenteval.rules.completion.forms import Part, SlotVerdict
 from agenteval.rules.completion.items import Slot

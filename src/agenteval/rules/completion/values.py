@@ -21,10 +21,11 @@ from enum import Enum, auto
 from functools import lru_cache
 from itertools import islice
 
+from agenteval.domain.clauses import is_negated
 from agenteval.domain.evidence import Match, Span, Speaker, cuts_negation
 from agenteval.domain.regex import TextTooLong, compile_pattern
 from agenteval.domain.slots import Found, SlotType, differ, find, matches, same
-from agenteval.domain.text import cuts_word, is_negated, quote_form
+from agenteval.domain.text import cuts_word, quote_form
 from agenteval.domain.transcript import Dialog
 from agenteval.rules.completion.items import Slot, ValuePattern
 from agenteval.rules.completion.offers import assents

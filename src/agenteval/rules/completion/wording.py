@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from agenteval.domain.text import clauses, fold
+from agenteval.domain.clauses import clauses
+from agenteval.domain.text import fold
 from agenteval.rules.completion.items import Slot
 
 _ASIDE = re.compile(r"[（(【\[].*?[）)】\]]|[（(].*", re.DOTALL)
