@@ -2,6 +2,7 @@
 
 import hashlib
 import hmac
+import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from importlib.resources import files
@@ -103,6 +104,14 @@ def _line(index: int, speaker: str, text: str) -> str:
 def _folded(text: str) -> str:
     """What was said can start no line of ours: its further lines begin with a bar."""
     return "\n| ".join(text.splitlines())
+
+
+def as_said(quote: str) -> str:
+    """The words of a quote that copies how the transcript shows them: with label and bars."""
+    return _SHOWN.sub("", quote)
+
+
+_SHOWN = re.compile(r"\A\s*\[\d+] (?:user|agent|tool result(?: \(\w+\))?): |^\| ?", re.MULTILINE)
 
 
 def _rejected(tasks: Sequence[Task], mark: str) -> str:

@@ -11,6 +11,7 @@ from agenteval.domain.forms import Form, FormError, Path, Quote, Reader, dump, r
 from agenteval.domain.questions import Cause, Question, View
 from agenteval.domain.text import fold
 from agenteval.domain.transcript import Dialog
+from agenteval.judge.compile import as_said
 
 F = TypeVar("F", bound=Form)
 
@@ -123,7 +124,10 @@ class _Evidence(Reader):
         return meant[0]
 
     def quote(self, kind: type[Quote], raw: Mapping[str, Any], path: Path) -> Quote:
-        found = locate(self._seen, raw["text"], raw["turn"], kind.speaker)
+        text: str = raw["text"]
+        found = locate(self._seen, text, raw["turn"], kind.speaker)
+        if isinstance(found, Rejected) and (said := as_said(text)) != text:
+            found = locate(self._seen, said, raw["turn"], kind.speaker)
         if isinstance(found, Rejected):
             raise FormError(path, found.detail, evidence=True)
         return kind(found.turn, found.text, found)
