@@ -16,12 +16,13 @@ from agenteval.domain.questions import Cause
 from agenteval.domain.records import AttemptKey, AttemptStatus, AttemptView, CaseView, Run, RunCase, RunStatus
 from agenteval.domain.run_summary import AttemptFacts, Tally, UsageTotal
 from agenteval.domain.scenario import Case, EffectivePolicy, Layer, Policy, RuleLogic
+from agenteval.domain.text import Language
 from agenteval.domain.transcript import Dialog, ToolCall, Turn, TurnStatus
 from agenteval.reporting.html import html_report
 from agenteval.reporting.json_report import json_report
 from agenteval.reporting.junit import junit_report
 from agenteval.reporting.markdown import markdown_report
-from agenteval.reporting.report import Lang, RunReport
+from agenteval.reporting.report import RunReport
 
 AT = datetime(2026, 8, 25, 9, 30, tzinfo=UTC)
 RUN_ID = "r-1"
@@ -477,7 +478,7 @@ class Format(StrEnum):
     MARKDOWN = "markdown"
 
 
-def render(report: RunReport, format_: Format, lang: Lang) -> AsyncIterator[str]:
+def render(report: RunReport, format_: Format, lang: Language) -> AsyncIterator[str]:
     match format_:
         case Format.HTML:
             return html_report(report, lang)

@@ -4,7 +4,7 @@ import locale
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import orjson
 import typer
@@ -13,11 +13,12 @@ from agenteval.cli import reports
 from agenteval.cli.invocation import Invocation
 from agenteval.cli.loop import run_async, stopped_by_signals
 from agenteval.cli.reports import Format
+from agenteval.domain.text import Language
 
 if TYPE_CHECKING:
     from agenteval.demo.evaluation import Part
     from agenteval.demo.faults import Finding
-    from agenteval.reporting.report import Lang, RunReport
+    from agenteval.reporting.report import RunReport
 
 FOLDER = Path(".agenteval/demo")
 NOT_AS_PLANTED = 1
@@ -28,7 +29,7 @@ def demo(
     html: Annotated[Path | None, typer.Option(help="Where the HTML report of the faulty agent goes.")] = None,
     folder: Annotated[Path, typer.Option("--dir", help="For the reports and the database.")] = FOLDER,
     lang: Annotated[
-        Literal["zh", "en"] | None, typer.Option("--lang", help="Only the dialogs in this language. [default: both]")
+        Language | None, typer.Option("--lang", help="Only the dialogs in this language. [default: both]")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
@@ -43,7 +44,7 @@ def demo(
     from agenteval.settings import Settings
 
     invocation: Invocation = context.obj
-    languages: list[Lang] = [lang] if lang else ["zh", "en"]
+    languages: list[Language] = [lang] if lang else ["zh", "en"]
     spoken = lang or _language()
     pages = {part: folder / f"{part}.html" for part in Part}
     if html:
@@ -75,7 +76,7 @@ def demo(
     raise typer.Exit(run_async(evaluated()))
 
 
-def _language() -> "Lang":
+def _language() -> Language:
     """That of the system; both are spoken in the dialogs."""
     return "zh" if locale.setlocale(locale.LC_CTYPE).startswith(("zh", "Chinese")) else "en"
 
@@ -97,7 +98,7 @@ async def _print_json(
 
 
 async def _print(
-    found: "Mapping[Part, RunReport]", findings: "Sequence[Finding]", pages: "Mapping[Part, Path]", spoken: "Lang"
+    found: "Mapping[Part, RunReport]", findings: "Sequence[Finding]", pages: "Mapping[Part, Path]", spoken: Language
 ) -> None:
     from agenteval.cli.output import people
     from agenteval.demo.evaluation import Part
@@ -123,7 +124,7 @@ async def _print(
     people("", words["next"], *(f"  {line}" for line in words["steps"].splitlines()))
 
 
-WORDS: "Mapping[Lang, Mapping[str, str]]" = {
+WORDS: "Mapping[Language, Mapping[str, str]]" = {
     "zh": {
         "intro": "两个预约维修的演示智能体，相同的对话：一个正常，一个埋有错误。由代码判定，没有使用模型。",
         "planted": "埋下的错误，报告中是否指出：",

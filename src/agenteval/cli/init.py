@@ -2,11 +2,12 @@
 
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
 from agenteval.cli.invocation import Invocation
+from agenteval.domain.text import Language
 
 TEMPLATES = {"scenario.yaml": "scenario.{}.yaml", "target.yaml": "target.{}.yaml", "agent.py": "agent.{}.txt"}
 
@@ -14,7 +15,7 @@ TEMPLATES = {"scenario.yaml": "scenario.{}.yaml", "target.yaml": "target.{}.yaml
 def init(
     context: typer.Context,
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Where to; it is made.")] = Path(),
-    lang: Annotated[Literal["zh", "en"], typer.Option(help="Language of the files.")] = "en",
+    lang: Annotated[Language, typer.Option(help="Language of the files.")] = "en",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Write a scenario, a target and an agent to begin with. They can be run as they are; nothing is overwritten."""

@@ -5,14 +5,15 @@ from collections.abc import AsyncIterator, Mapping
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from agenteval.domain.text import Language
 
 if TYPE_CHECKING:
     from agenteval.bootstrap import App
     from agenteval.domain.records import Run
-    from agenteval.reporting.report import Lang as Language
     from agenteval.reporting.report import RunReport
 
 LAST = "last"
@@ -34,9 +35,7 @@ FILES = {
 }
 """What the reports of a folder are called."""
 
-Lang = Annotated[
-    Literal["zh", "en"] | None, typer.Option("--lang", help="Language of the report. [default: that of the dialogs]")
-]
+Lang = Annotated[Language | None, typer.Option("--lang", help="Language of the report. [default: that of the dialogs]")]
 
 
 async def find(app: "App", reference: str) -> "Run":
@@ -53,7 +52,7 @@ async def report_of(app: "App", run: "Run") -> "RunReport":
     return RunReport(run, await app.runs.summary(run), partial(attempts.views, app.store, run.id))
 
 
-async def show(report: "RunReport", form: Format, lang: "Language | None") -> None:
+async def show(report: "RunReport", form: Format, lang: Language | None) -> None:
     """On stdout; in the language of the dialogs, unless the terminal cannot show it."""
     from agenteval.cli import output
     from agenteval.reporting.report import language_of
@@ -67,7 +66,7 @@ async def show(report: "RunReport", form: Format, lang: "Language | None") -> No
         output.machines(piece)
 
 
-async def write(report: "RunReport", paths: Mapping[Format, Path], lang: "Language | None") -> None:
+async def write(report: "RunReport", paths: Mapping[Format, Path], lang: Language | None) -> None:
     """Into files, in UTF-8. Raises StorageError for those that cannot be written, once the others are; what was there
     stays then."""
     from agenteval.cli import output
@@ -93,7 +92,7 @@ async def write(report: "RunReport", paths: Mapping[Format, Path], lang: "Langua
         raise StorageError("\n".join(failed))
 
 
-def _pieces(report: "RunReport", form: Format, lang: "Language") -> AsyncIterator[str]:
+def _pieces(report: "RunReport", form: Format, lang: Language) -> AsyncIterator[str]:
     match form:
         case Format.MARKDOWN:
             from agenteval.reporting.markdown import markdown_report

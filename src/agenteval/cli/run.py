@@ -18,6 +18,7 @@ from agenteval.domain.errors import AgentEvalError, StorageError
 from agenteval.domain.exact import exact
 from agenteval.domain.records import RunStatus
 from agenteval.domain.scenario import EffectivePolicy, Policy, RuleLogic, VerdictPolicy
+from agenteval.domain.text import Language
 from agenteval.engine.time_limit import CASE_LIMIT_S
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from agenteval.domain.records import Run
     from agenteval.domain.scenario import Scenario
     from agenteval.domain.target import Target
-    from agenteval.reporting.report import Lang as Language
     from agenteval.services.runs import Plan
 
 Overrides: TypeAlias = "dict[str, Any]"
@@ -218,7 +218,7 @@ async def _work(
     return ended
 
 
-async def _report(app: "App", run: "Run", paths: Mapping[Format, Path], form: Format, lang: "Language | None") -> None:
+async def _report(app: "App", run: "Run", paths: Mapping[Format, Path], form: Format, lang: Language | None) -> None:
     """Into files, and on stdout whatever becomes of those."""
     report = await reports.report_of(app, run)
     try:

@@ -12,7 +12,7 @@ from agenteval.domain.json_value import Json
 from agenteval.domain.records import Run
 from agenteval.domain.scenario import Scenario
 from agenteval.domain.target import Target
-from agenteval.reporting.report import Lang
+from agenteval.domain.text import Language
 from agenteval.rules.build import bind
 from agenteval.services.runs import Plan
 
@@ -26,7 +26,7 @@ class Part(StrEnum):
     NEEDS_JUDGE = "needs_judge"
 
 
-async def evaluate(app: App, languages: Sequence[Lang], stop: asyncio.Event) -> Mapping[Part, Run]:
+async def evaluate(app: App, languages: Sequence[Language], stop: asyncio.Event) -> Mapping[Part, Run]:
     """The runs as they ended; after `stop` there are fewer, or the last one is interrupted."""
     scenarios = [scenario(f"{language}_repair.yaml") for language in languages]
     plans: Mapping[Part, tuple[type[RepairAgent], list[Scenario]]] = {

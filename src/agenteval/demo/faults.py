@@ -4,10 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from agenteval.domain.json_value import Json
+from agenteval.domain.text import Language
 from agenteval.reporting.items import Item, Kind, items
 from agenteval.reporting.level import Level
 from agenteval.reporting.reading import entries
-from agenteval.reporting.report import Lang, RunReport
+from agenteval.reporting.report import RunReport
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -20,7 +21,7 @@ class Planted:
     name: str
     status: str
     turn: int
-    what: Mapping[Lang, str]
+    what: Mapping[Language, str]
 
     @property
     def place(self) -> str:
@@ -91,7 +92,7 @@ class Finding:
         }
 
 
-async def find(report: RunReport, languages: Sequence[Lang]) -> list[Finding]:
+async def find(report: RunReport, languages: Sequence[Language]) -> list[Finding]:
     """Whether the report of the faulty agent names each planted fault in each language."""
     shown = {
         entry.place.case.id: [item for result in entry.results for item in items(result.detail)]

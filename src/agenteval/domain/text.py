@@ -9,7 +9,10 @@ import unicodedata
 from collections.abc import Iterator
 from functools import cache, lru_cache
 from itertools import compress
-from typing import Literal
+from typing import Literal, TypeAlias
+
+Language: TypeAlias = Literal["zh", "en"]
+"""Of reasons and reports."""
 
 # ---- forms -----------------------------------------------------------------------------------------------------------
 
@@ -216,7 +219,7 @@ def clean(text: str) -> str:
     return text
 
 
-def language(text: str) -> Literal["zh", "en"]:
+def language(text: str) -> Language:
     """The language that carries the text. Capitalised Latin words count for neither: they are names in both."""
     ideographs = sum(1 for _ in _IDEOGRAPH.finditer(text))
     words = sum(1 for _ in _LOWERCASE_WORD.finditer(text))

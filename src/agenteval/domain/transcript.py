@@ -5,11 +5,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
-from typing import Literal
 
 from agenteval.domain.evidence import Speaker
 from agenteval.domain.json_value import Json, as_text, canonical
-from agenteval.domain.text import is_blank, language
+from agenteval.domain.text import Language, is_blank, language
 
 
 class TurnStatus(StrEnum):
@@ -76,7 +75,7 @@ class Dialog:
         return not any(turn.answered for turn in self.turns)
 
     @cached_property
-    def language(self) -> Literal["zh", "en"]:
+    def language(self) -> Language:
         """The language that reasons are written in: the user's, else the agent's."""
         said = "\n".join(turn.sent_message for turn in self.turns)
         return language(said if not is_blank(said) else "\n".join(turn.reply_text for turn in self.turns))

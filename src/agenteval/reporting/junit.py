@@ -9,6 +9,7 @@ from datetime import datetime
 
 from agenteval.domain.json_value import as_text
 from agenteval.domain.outcome import RuleResult
+from agenteval.domain.text import Language
 from agenteval.domain.transcript import Turn
 from agenteval.reporting import figures
 from agenteval.reporting.escape import for_xml, for_xml_attribute
@@ -25,10 +26,10 @@ from agenteval.reporting.reading import (
     reply_text,
     result_status,
 )
-from agenteval.reporting.report import Lang, RunReport
+from agenteval.reporting.report import RunReport
 
 
-async def junit_report(report: RunReport, lang: Lang) -> AsyncIterator[str]:
+async def junit_report(report: RunReport, lang: Language) -> AsyncIterator[str]:
     labels = Labels(lang)
     counts = dict.fromkeys(("tests", "failure", "error", "skipped"), 0)
     async for entry in entries(report):

@@ -3,15 +3,15 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from agenteval.domain.text import Language
 from agenteval.domain.words import CAUSES
-from agenteval.reporting.report import Lang
 
 
 @dataclass(frozen=True, slots=True)
 class Labels:
     """The words of one language: `labels("of", n=4, of=5)`."""
 
-    lang: Lang
+    lang: Language
 
     def __call__(self, key: str, **values: object) -> str:
         return WORDS[key][0 if self.lang == "zh" else 1].format_map(values)

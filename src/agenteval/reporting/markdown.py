@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 
 from agenteval.domain.json_value import as_text
 from agenteval.domain.outcome import RuleResult
+from agenteval.domain.text import Language
 from agenteval.domain.transcript import Turn
 from agenteval.reporting import figures
 from agenteval.reporting.escape import for_markdown, markdown_fence
@@ -23,10 +24,10 @@ from agenteval.reporting.reading import (
     told,
     unscored,
 )
-from agenteval.reporting.report import Lang, RunReport
+from agenteval.reporting.report import RunReport
 
 
-async def markdown_report(report: RunReport, lang: Lang) -> AsyncIterator[str]:
+async def markdown_report(report: RunReport, lang: Language) -> AsyncIterator[str]:
     labels = Labels(lang)
     yield "".join(_head(report, labels))
     yield f"\n## {for_markdown(labels('cases'))}\n\n"

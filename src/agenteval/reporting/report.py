@@ -2,13 +2,10 @@
 
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
 
 from agenteval.domain.records import CaseView, Run
 from agenteval.domain.run_summary import RunSummary
-from agenteval.domain.text import language
-
-Lang: TypeAlias = Literal["zh", "en"]
+from agenteval.domain.text import Language, language
 
 _LOOKED_AT = 20
 
@@ -27,7 +24,7 @@ class RunReport:
     cases: Callable[[], AsyncIterator[CaseView]]
 
 
-async def language_of(report: RunReport) -> Lang:
+async def language_of(report: RunReport) -> Language:
     """The language that the users of the first cases speak."""
     said: list[str] = []
     async for case in report.cases():

@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from agenteval.domain.outcome import RuleResult
+from agenteval.domain.text import Language
 from agenteval.reporting import figures, layout
 from agenteval.reporting.escape import for_terminal
 from agenteval.reporting.explain import policy_in_words, why
@@ -28,7 +29,7 @@ from agenteval.reporting.reading import (
     told,
     unscored,
 )
-from agenteval.reporting.report import Lang, RunReport
+from agenteval.reporting.report import RunReport
 
 LISTED = 50
 """Attempts that are listed, the worst ones."""
@@ -59,7 +60,7 @@ _PLAIN = str.maketrans(
 )
 
 
-async def print_report(report: RunReport, lang: Lang, out: TextIO) -> None:
+async def print_report(report: RunReport, lang: Language, out: TextIO) -> None:
     """Everything of a small run that a person looks for; of a large one the summary and the worst attempts."""
     page = _Page.on(out, lang)
     worst = Worst(LISTED)
@@ -78,7 +79,7 @@ async def print_report(report: RunReport, lang: Lang, out: TextIO) -> None:
     page.unscored(report, shown)
 
 
-async def print_side_by_side(reports: Sequence[RunReport], lang: Lang, out: TextIO) -> None:
+async def print_side_by_side(reports: Sequence[RunReport], lang: Language, out: TextIO) -> None:
     """Runs of the same cases in columns: the summary, then each case."""
     page = _Page.on(out, lang)
     outcomes: dict[str, dict[int, list[Entry]]] = {}
@@ -88,7 +89,7 @@ async def print_side_by_side(reports: Sequence[RunReport], lang: Lang, out: Text
     page.side_by_side(reports, outcomes)
 
 
-def print_result(result: RuleResult, lang: Lang, out: TextIO) -> None:
+def print_result(result: RuleResult, lang: Language, out: TextIO) -> None:
     """One result by itself, without a run around it."""
     _Page.on(out, lang).result(result)
 
@@ -99,7 +100,7 @@ class _Page:
     labels: Labels
 
     @classmethod
-    def on(cls, out: TextIO, lang: Lang) -> "_Page":
+    def on(cls, out: TextIO, lang: Language) -> "_Page":
         width = None if out.isatty() else FILE_WIDTH
         return cls(Console(file=out, width=width, highlight=False, markup=False, emoji=False), Labels(lang))
 

@@ -1,12 +1,9 @@
 """Words that the reasons of several rules share, in the dialog's language."""
 
-from typing import Literal, TypeAlias
-
 from agenteval.domain.evidence import Span
 from agenteval.domain.questions import Cause, Unscored
+from agenteval.domain.text import Language
 from agenteval.domain.words import CAUSES
-
-Language: TypeAlias = Literal["zh", "en"]
 
 _SHOWN = 60  # characters of a quote within a reason; the whole is in the evidence
 

@@ -12,7 +12,8 @@ from agenteval.demo import evaluation
 from agenteval.demo.agents import FaultyRepairAgent, RepairAgent
 from agenteval.demo.evaluation import Part, evaluate, scenario
 from agenteval.demo.faults import PLANTED, find, not_successful
-from agenteval.reporting.report import Lang, RunReport
+from agenteval.domain.text import Language
+from agenteval.reporting.report import RunReport
 from agenteval.rules.build import bind
 from agenteval.settings import Settings
 from agenteval.storage import attempts
@@ -30,7 +31,7 @@ CURES = {
 @pytest.mark.parametrize("language", ["zh", "en"])
 @pytest.mark.parametrize("method", CURES)
 async def test_a_fault_that_was_cured_is_found_no_more_and_the_others_are(
-    method: str, language: Lang, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    method: str, language: Language, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     members: dict[str, Any] = {method: getattr(RepairAgent, method)}
     monkeypatch.setattr(evaluation, "FaultyRepairAgent", type("Cured", (FaultyRepairAgent,), members))

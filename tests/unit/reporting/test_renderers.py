@@ -18,10 +18,10 @@ from markdown_it import MarkdownIt
 
 from agenteval.domain.questions import Cause
 from agenteval.domain.records import RunStatus
-from agenteval.domain.text import is_blank, visible
+from agenteval.domain.text import Language, is_blank, visible
 from agenteval.reporting.json_report import schema
 from agenteval.reporting.labels import Labels
-from agenteval.reporting.report import Lang, RunReport
+from agenteval.reporting.report import RunReport
 from agenteval.reporting.terminal import print_report
 from tests.fakes.reports import (
     Format,
@@ -66,11 +66,11 @@ TEXTS = st.one_of(
 ).filter(lambda text: not is_blank(text) and not visible(text).isspace())
 
 
-def rendered(report: RunReport, format_: Format, lang: Lang = "en") -> str:
+def rendered(report: RunReport, format_: Format, lang: Language = "en") -> str:
     return asyncio.run(text_of(render(report, format_, lang)))
 
 
-def on_terminal(report: RunReport, lang: Lang = "en", encoding: str = "utf-8") -> str:
+def on_terminal(report: RunReport, lang: Language = "en", encoding: str = "utf-8") -> str:
     raw = io.BytesIO()
     out = io.TextIOWrapper(raw, encoding=encoding, newline="")
     asyncio.run(print_report(report, lang, out))
@@ -197,7 +197,7 @@ def cells(table: str) -> list[list[str]]:
 
 
 @pytest.mark.parametrize("lang", ["zh", "en"])
-def test_no_digit_stands_where_nothing_was_measured(lang: Lang) -> None:
+def test_no_digit_stands_where_nothing_was_measured(lang: Language) -> None:
     html = rendered(UNSCORED, Format.HTML, lang)
     values = re.findall(r'class="(?:value|score)">([^<]*)<', html) + re.findall(r"<small>L[12]</small>([^<]*)<", html)
     assert len(values) == 4 + 3 * len(Cause) + 2 * len(Cause)
@@ -220,7 +220,7 @@ def test_no_digit_stands_where_nothing_was_measured(lang: Lang) -> None:
 
 
 @pytest.mark.parametrize("lang", ["zh", "en"])
-def test_an_attempt_that_a_later_one_stands_in_for_counts_nowhere(lang: Lang) -> None:
+def test_an_attempt_that_a_later_one_stands_in_for_counts_nowhere(lang: Language) -> None:
     report = report_of(redelivered_case())
     junit = ET.fromstring(rendered(report, Format.JUNIT, lang))
     assert [junit.attrib[name] for name in ("tests", "failures", "errors", "skipped")] == ["2", "0", "0", "1"]
@@ -236,7 +236,7 @@ def test_an_attempt_that_a_later_one_stands_in_for_counts_nowhere(lang: Lang) ->
 
 @pytest.mark.parametrize("status", RunStatus)
 @pytest.mark.parametrize("lang", ["zh", "en"])
-def test_figures_of_a_run_that_has_not_ended_well_are_called_provisional(lang: Lang, status: RunStatus) -> None:
+def test_figures_of_a_run_that_has_not_ended_well_are_called_provisional(lang: Language, status: RunStatus) -> None:
     report = report_of(redelivered_case(), status=status)
     told = Labels(lang)("provisional")
     shown = [rendered(report, format_, lang) for format_ in Format if format_ is not Format.JSON]
@@ -262,7 +262,7 @@ def test_what_was_not_measured_is_null_in_json() -> None:
 
 @pytest.mark.parametrize("format_", list(Format))
 @pytest.mark.parametrize("lang", ["zh", "en"])
-def test_what_is_missing_is_named_in_every_format(format_: Format, lang: Lang) -> None:
+def test_what_is_missing_is_named_in_every_format(format_: Format, lang: Language) -> None:
     shown = rendered(chinese_report(), format_, lang)
     for said in (
         "appointment_time",

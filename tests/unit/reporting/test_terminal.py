@@ -7,12 +7,13 @@ from collections import Counter
 import pytest
 from rich.cells import cell_len
 
-from agenteval.reporting.report import Lang, RunReport
+from agenteval.domain.text import Language
+from agenteval.reporting.report import RunReport
 from agenteval.reporting.terminal import LISTED, print_report, print_side_by_side
 from tests.fakes.reports import chinese_report, english_report, report_of, seed_case
 
 
-async def shown(lang: Lang = "zh", encoding: str = "utf-8") -> str:
+async def shown(lang: Language = "zh", encoding: str = "utf-8") -> str:
     raw = io.BytesIO()
     out = io.TextIOWrapper(raw, encoding=encoding, newline="")
     await print_report(chinese_report(), lang, out)
@@ -60,7 +61,7 @@ WIDE = 250
 @pytest.mark.parametrize("lang", ["zh", "en"])
 @pytest.mark.parametrize("shows", ["chinese", "english", "large", "side by side"])
 async def test_every_number_stays_whole_however_narrow_the_terminal(
-    monkeypatch: pytest.MonkeyPatch, lang: Lang, shows: str
+    monkeypatch: pytest.MonkeyPatch, lang: Language, shows: str
 ) -> None:
     async def at(width: int) -> str:
         monkeypatch.setenv("COLUMNS", str(width))

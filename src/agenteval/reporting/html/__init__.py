@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from importlib.resources import files
 
 from agenteval.domain.run_summary import RunSummary
+from agenteval.domain.text import Language
 from agenteval.reporting import figures
 from agenteval.reporting.explain import policy_in_words
 from agenteval.reporting.html.case import attempt, row
@@ -14,7 +15,7 @@ from agenteval.reporting.html.heat_map import heat_map
 from agenteval.reporting.labels import Labels
 from agenteval.reporting.level import Level
 from agenteval.reporting.reading import Entry, Worst, entries, header, provisional, setup, unscored
-from agenteval.reporting.report import Lang, RunReport
+from agenteval.reporting.report import RunReport
 
 SHOWN = 500
 """Attempts that are shown in full, the worst ones."""
@@ -25,7 +26,7 @@ LISTED = 5_000
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 
 
-async def html_report(report: RunReport, lang: Lang) -> AsyncIterator[str]:
+async def html_report(report: RunReport, lang: Language) -> AsyncIterator[str]:
     labels = Labels(lang)
     worst, latencies = Worst(SHOWN), array("d")
     async for entry in entries(report):
@@ -51,7 +52,7 @@ async def html_report(report: RunReport, lang: Lang) -> AsyncIterator[str]:
     yield "</main></body></html>\n"
 
 
-def _opening(report: RunReport, lang: Lang, labels: Labels) -> str:
+def _opening(report: RunReport, lang: Language, labels: Labels) -> str:
     css = files("agenteval.reporting.html").joinpath("style.css").read_text(encoding="utf-8")
     head = tag(
         "head",

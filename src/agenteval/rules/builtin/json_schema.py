@@ -13,10 +13,10 @@ from agenteval.domain.json_value import Json, below
 from agenteval.domain.outcome import RuleResult
 from agenteval.domain.questions import Answers, Cause
 from agenteval.domain.scenario import Case
-from agenteval.domain.text import is_blank
+from agenteval.domain.text import Language, is_blank
 from agenteval.domain.transcript import Dialog, TurnStatus
 from agenteval.rules import EvalRule, register_rule
-from agenteval.rules.reasons import Language, say
+from agenteval.rules.reasons import say
 from agenteval.rules.replies import no_reply
 from agenteval.rules.schema_weight import weigh
 

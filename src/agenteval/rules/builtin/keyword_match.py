@@ -10,11 +10,11 @@ from agenteval.domain.outcome import RuleResult
 from agenteval.domain.questions import Answers, Cause
 from agenteval.domain.regex import TextTooLong, compile_pattern
 from agenteval.domain.scenario import Case
-from agenteval.domain.text import fold, is_blank
+from agenteval.domain.text import Language, fold, is_blank
 from agenteval.domain.transcript import Dialog, Turn
 from agenteval.rules import EvalRule, register_rule
 from agenteval.rules.params import Scope
-from agenteval.rules.reasons import Language, say
+from agenteval.rules.reasons import say
 from agenteval.rules.replies import agent_span, answered, find_word, no_reply
 
 

@@ -10,10 +10,11 @@ from agenteval.domain.outcome import ONE, ZERO, RuleResult
 from agenteval.domain.questions import Answers
 from agenteval.domain.scenario import Case
 from agenteval.domain.statistics import percentile_nearest_rank
+from agenteval.domain.text import Language
 from agenteval.domain.transcript import Dialog, Turn, TurnStatus
 from agenteval.rules import EvalRule, register_rule
 from agenteval.rules.params import Milliseconds
-from agenteval.rules.reasons import Language, say
+from agenteval.rules.reasons import say
 
 NEVER = float("inf")
 

@@ -14,10 +14,10 @@ from agenteval.domain.ports import Role
 from agenteval.domain.questions import Answers, Ask, Cause, Judged, Moderation, Unscored
 from agenteval.domain.scenario import Case
 from agenteval.domain.slots import Found, SlotType, find, same
-from agenteval.domain.text import fold, is_blank, occurrences
+from agenteval.domain.text import Language, fold, is_blank, occurrences
 from agenteval.domain.transcript import Dialog, Turn
 from agenteval.rules import EvalRule, register_rule
-from agenteval.rules.reasons import Language, say, turn_text, unscored_text
+from agenteval.rules.reasons import say, turn_text, unscored_text
 from agenteval.rules.replies import agent_span
 
 MAX_TOLD = 5

@@ -9,11 +9,11 @@ from agenteval.domain.outcome import ONE, ZERO, RuleResult
 from agenteval.domain.ports import Role
 from agenteval.domain.questions import Answers, Ask, Cause, Judged, Likeness, Similarity
 from agenteval.domain.scenario import Case
-from agenteval.domain.text import fold, is_blank
+from agenteval.domain.text import Language, fold, is_blank
 from agenteval.domain.transcript import Dialog
 from agenteval.rules import EvalRule, register_rule
 from agenteval.rules.params import Rate
-from agenteval.rules.reasons import Language, say, unscored_text
+from agenteval.rules.reasons import say, unscored_text
 from agenteval.rules.replies import answered, no_reply
 
 

@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from agenteval.domain.questions import Unscored
+from agenteval.domain.text import Language
 from agenteval.rules.completeness.forms import Judgement, ReasonCode, State, Verdict
 from agenteval.rules.completeness.items import Item, Score
-from agenteval.rules.reasons import Language, cause_text, say, turn_text, unscored_text
+from agenteval.rules.reasons import cause_text, say, turn_text, unscored_text
 
 _CODES = {
     ReasonCode.PENDING: ("等待处理", "still waiting"),

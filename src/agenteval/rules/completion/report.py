@@ -2,19 +2,18 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any
 
 from agenteval.domain.evidence import Span
 from agenteval.domain.json_value import Json
 from agenteval.domain.questions import Cause
+from agenteval.domain.text import Language
 from agenteval.rules.completion.bounds import Bounds
 from agenteval.rules.completion.items import Mode, Uptake
 from agenteval.rules.completion.result import Completion, Count, Placed
 from agenteval.rules.completion.slots import SlotOutcome, SlotStatus
 from agenteval.rules.completion.steps import StepStatus
 from agenteval.rules.reasons import cause_text
-
-Language = Literal["zh", "en"]
 
 _MISSING, _UNSCORED, _LEFT = range(3)
 _WHY: Mapping[str, Mapping[Language, str]] = {

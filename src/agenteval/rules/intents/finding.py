@@ -7,9 +7,10 @@ from typing import Any, Literal, NamedTuple
 from agenteval.domain.evidence import Span
 from agenteval.domain.outcome import ONE, ZERO
 from agenteval.domain.questions import Cause, Unscored, View
+from agenteval.domain.text import Language
 from agenteval.rules.intents import wording
 from agenteval.rules.intents.reading import Reading, Verdict, compare
-from agenteval.rules.reasons import Language, say, turn_text, unscored_text
+from agenteval.rules.reasons import say, turn_text, unscored_text
 
 Match = Literal["any", "all"]
 

@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 
+from agenteval.domain.text import Language
 from agenteval.rules.intents.reading import SILENT, Reading, Verdict
-from agenteval.rules.reasons import Language, quoted, say
+from agenteval.rules.reasons import quoted, say
 
 
 def single(language: Language, expected: str, reading: Reading, verdict: Verdict) -> str:
