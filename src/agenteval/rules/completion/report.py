@@ -9,9 +9,10 @@ from agenteval.domain.json_value import Json
 from agenteval.domain.questions import Cause
 from agenteval.domain.text import Language
 from agenteval.rules.completion.bounds import Bounds
+from agenteval.rules.completion.forms import SlotVerdict
 from agenteval.rules.completion.items import Mode, Uptake
 from agenteval.rules.completion.result import Completion, Count, Placed
-from agenteval.rules.completion.slots import SlotOutcome, SlotStatus
+from agenteval.rules.completion.slots import SlotOutcome
 from agenteval.rules.completion.steps import StepStatus
 from agenteval.rules.reasons import cause_text
 
@@ -100,7 +101,7 @@ def _slots(done: Completion, *, silent: bool) -> Iterator[tuple[int, str, str, s
         filled = slot.levels[done.uptake]
         if slot.slot.optional or filled:
             continue
-        if slot.status is SlotStatus.DECLINED:
+        if slot.verdict is SlotVerdict.DECLINED:
             yield _LEFT, slot.slot.name, slot.slot.description, slot.status
         elif filled is None:
             yield _UNSCORED, slot.slot.name, slot.slot.description, slot.cause or Cause.NEEDS_JUDGE
@@ -109,13 +110,13 @@ def _slots(done: Completion, *, silent: bool) -> Iterator[tuple[int, str, str, s
 
 
 def _why_not(slot: SlotOutcome, *, silent: bool) -> str:
-    if slot.status is SlotStatus.MISSING and (silent or slot.asked):
+    if slot.verdict is SlotVerdict.MISSING and (silent or slot.asked):
         return "silent" if silent else "asked"
     return slot.status
 
 
 def _steps(done: Completion, *, silent: bool) -> Iterator[tuple[int, str, str, str]]:
-    declined = {slot.slot.name for slot in done.slots if slot.status is SlotStatus.DECLINED}
+    declined = {slot.slot.name for slot in done.slots if slot.verdict is SlotVerdict.DECLINED}
     for placed in done.steps:
         step = placed.outcome.step
         if step.optional or placed.status is StepStatus.DONE:
@@ -155,8 +156,8 @@ def _list(kind: str, count: Count, items: Sequence[tuple[str, Json]]) -> dict[st
 
 def _slot(slot: SlotOutcome, uptake: Uptake) -> dict[str, Json]:
     return {
-        "status": slot.status.value,
-        "filled": None if slot.status is SlotStatus.DECLINED else slot.levels[uptake],
+        "status": slot.status,
+        "filled": None if slot.verdict is SlotVerdict.DECLINED else slot.levels[uptake],
         **{level.value: slot.levels[level] for level in Uptake},
         "value": slot.value,
         "turn_index": None if slot.quote is None else slot.quote.turn,

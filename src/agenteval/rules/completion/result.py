@@ -16,9 +16,9 @@ from agenteval.rules.completion.bounds import (
     followed,
     slot_rate,
 )
-from agenteval.rules.completion.forms import StepVerdict
+from agenteval.rules.completion.forms import SlotVerdict, StepVerdict
 from agenteval.rules.completion.items import Order, Uptake
-from agenteval.rules.completion.slots import SlotOutcome, SlotStatus
+from agenteval.rules.completion.slots import SlotOutcome
 from agenteval.rules.completion.steps import StepOutcome, StepStatus
 
 
@@ -94,7 +94,7 @@ def _slot_state(outcome: SlotOutcome, uptake: Uptake) -> SlotState:
         not slot.optional,
         slot.critical,
         outcome.levels[uptake],
-        outcome.status is SlotStatus.DECLINED,
+        outcome.verdict is SlotVerdict.DECLINED,
         outcome.turn,
     )
 

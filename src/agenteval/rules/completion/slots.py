@@ -9,7 +9,6 @@ up. Without a model, code's own view of the uptake stands in. A judge that faile
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 
 from agenteval.domain.evidence import Span
 from agenteval.domain.forms import AgentQuote, Quote, UserQuote
@@ -33,21 +32,6 @@ from agenteval.rules.completion.values import (
 )
 from agenteval.rules.completion.wording import quotable
 
-
-class SlotStatus(StrEnum):
-    """The judge's verdicts, and `unscored`."""
-
-    FILLED = "filled"
-    STATED_ONLY = "stated_only"
-    STALE = "stale"
-    CONTRADICTED = "contradicted"
-    INVALID = "invalid"
-    FABRICATED = "fabricated"
-    DECLINED = "declined"
-    MISSING = "missing"
-    UNSCORED = "unscored"
-
-
 Levels = Mapping[Uptake, bool | None]
 
 _NOT_STATED: Levels = dict.fromkeys(Uptake, False)
@@ -56,12 +40,14 @@ _STATED: Levels = {**_NOT_STATED, Uptake.STATED: True}
 
 @dataclass(frozen=True, slots=True)
 class SlotOutcome:
-    """`levels`: whether the slot counts as filled under each uptake, None when unknown. `quote` is where the value is
+    """What is known of a slot; `verdict` is None when it is unscored.
+
+    `levels`: whether the slot counts as filled under each uptake, None when unknown. `quote` is where the value is
     (or the refusal, the invention); `evidence` all quotes; `asked`: the agent asked for it. `noted`: what is noteworthy
     of the judge's answer."""
 
     slot: Slot
-    status: SlotStatus
+    verdict: SlotVerdict | None
     decided_by: str
     levels: Levels = field(default_factory=lambda: dict.fromkeys(Uptake))
     reason: str = ""
@@ -73,6 +59,11 @@ class SlotOutcome:
     reasked: bool = False
     cause: Cause | None = None
     noted: Mapping[str, Json] = field(default_factory=dict)
+
+    @property
+    def status(self) -> str:
+        """As results name it."""
+        return self.verdict.value if self.verdict else "unscored"
 
     @property
     def turn(self) -> int | None:
@@ -138,13 +129,13 @@ def conclude(slot: Slot, dialog: Dialog, answer: Judged[SlotAnswer] | Unscored, 
         stated = given(slot, dialog, others) if slot.expected_value is not None else None
         if isinstance(answer, Judged):
             if _is_unverifiable(slot, dialog, answer, stated, others):
-                return SlotOutcome(slot, SlotStatus.UNSCORED, "", reason=_UNVERIFIABLE, cause=Cause.EVIDENCE)
+                return SlotOutcome(slot, None, "", reason=_UNVERIFIABLE, cause=Cause.EVIDENCE)
             return replace(_judged(slot, dialog, answer, stated), noted=provenance(answer))
         if stated is not None and answer.cause is Cause.NEEDS_JUDGE:
             return _uptake_by_code(slot, dialog, stated, others)
     except TextTooLong as error:
-        return SlotOutcome(slot, SlotStatus.UNSCORED, "code", reason=str(error), cause=Cause.TOO_LONG)
-    unknown = SlotOutcome(slot, SlotStatus.UNSCORED, "", reason=answer.detail, cause=answer.cause)
+        return SlotOutcome(slot, None, "code", reason=str(error), cause=Cause.TOO_LONG)
+    unknown = SlotOutcome(slot, None, "", reason=answer.detail, cause=answer.cause)
     if stated is None:
         return unknown
     levels: Levels = {**unknown.levels, Uptake.STATED: True}
@@ -159,7 +150,7 @@ def _uptake_by_code(slot: Slot, dialog: Dialog, stated: Given, others: Sequence[
     confirmed = True if seen.used or seen.part is not Part.NONE else None
     return SlotOutcome(
         slot,
-        SlotStatus(seen.verdict),
+        seen.verdict,
         "code",
         {Uptake.STATED: True, Uptake.ACCEPTED: True, Uptake.CONFIRMED: confirmed} if filled else _STATED,
         value=stated.value.text,
@@ -185,21 +176,21 @@ def _is_unverifiable(
 
 def _judged(slot: Slot, dialog: Dialog, answer: Judged[SlotAnswer], stated: Given | None) -> SlotOutcome:
     found = answer.value
-    status = SlotStatus(found.status)
+    verdict = found.status
     value, history = _value(found)
     quote = value.span if value else None
     if answer.by.startswith("model:"):
-        status = _checked(slot, dialog, found, stated)
+        verdict = _checked(slot, dialog, found, stated)
     if stated is not None and not answer.by.startswith("person:"):
         quote = stated.value
-    text = None if quote is None or status in _WITHOUT_VALUE else _typed(slot, quote.text)
+    text = None if quote is None or verdict in _WITHOUT_VALUE else _typed(slot, quote.text)
     spans = dict.fromkeys(q.span for q in found.quotes if q.span is not None)
-    is_unread = status is SlotStatus.MISSING and answer.by == "code" and dialog.silent
+    is_unread = verdict is SlotVerdict.MISSING and answer.by == "code" and dialog.silent
     return SlotOutcome(
         slot,
-        status,
+        verdict,
         answer.by,
-        _unread(slot, dialog) if is_unread else _levels(slot, dialog, found, status, text),
+        _unread(slot, dialog) if is_unread else _levels(slot, dialog, found, verdict, text),
         reason=found.reason,
         value=text,
         quote=quote,
@@ -210,22 +201,22 @@ def _judged(slot: Slot, dialog: Dialog, answer: Judged[SlotAnswer], stated: Give
     )
 
 
-_WITHOUT_VALUE = {SlotStatus.MISSING, SlotStatus.DECLINED}
+_WITHOUT_VALUE = {SlotVerdict.MISSING, SlotVerdict.DECLINED}
 
 
-def _checked(slot: Slot, dialog: Dialog, found: SlotAnswer, stated: Given | None) -> SlotStatus:
+def _checked(slot: Slot, dialog: Dialog, found: SlotAnswer, stated: Given | None) -> SlotVerdict:
     """A model's verdict, as far as code does not know better."""
-    status = SlotStatus(found.status)
+    verdict = found.status
     if slot.expected_value is not None:
         if stated is None:
-            return status if status in (SlotStatus.DECLINED, SlotStatus.FABRICATED) else SlotStatus.MISSING
-        if status in (SlotStatus.MISSING, SlotStatus.FABRICATED, SlotStatus.DECLINED, SlotStatus.INVALID):
-            return SlotStatus.STATED_ONLY
+            return verdict if verdict in (SlotVerdict.DECLINED, SlotVerdict.FABRICATED) else SlotVerdict.MISSING
+        if verdict in (SlotVerdict.MISSING, SlotVerdict.FABRICATED, SlotVerdict.DECLINED, SlotVerdict.INVALID):
+            return SlotVerdict.STATED_ONLY
     elif found.gives_value and (value := _value(found)[0]) is not None and not acceptable(slot, value.text):
-        return SlotStatus.INVALID
-    if status is SlotStatus.FILLED and not taken.replied_after(dialog, found.given_turn):
-        return SlotStatus.STATED_ONLY
-    return status
+        return SlotVerdict.INVALID
+    if verdict is SlotVerdict.FILLED and not taken.replied_after(dialog, found.given_turn):
+        return SlotVerdict.STATED_ONLY
+    return verdict
 
 
 def _value(found: SlotAnswer) -> tuple[Quote | None, tuple[Span, ...]]:
@@ -254,12 +245,12 @@ def _unread(slot: Slot, dialog: Dialog) -> Levels:
     return _NOT_STATED if told else {**_NOT_STATED, Uptake.STATED: None}
 
 
-def _levels(slot: Slot, dialog: Dialog, found: SlotAnswer, status: SlotStatus, value: str | None) -> Levels:
-    match status:
-        case SlotStatus.FILLED:
+def _levels(slot: Slot, dialog: Dialog, found: SlotAnswer, verdict: SlotVerdict, value: str | None) -> Levels:
+    match verdict:
+        case SlotVerdict.FILLED:
             confirmed = found.part is not Part.NONE or (value is not None and taken.used(slot, value, dialog))
             return {Uptake.STATED: True, Uptake.ACCEPTED: True, Uptake.CONFIRMED: confirmed}
-        case SlotStatus.STATED_ONLY | SlotStatus.STALE | SlotStatus.CONTRADICTED:
+        case SlotVerdict.STATED_ONLY | SlotVerdict.STALE | SlotVerdict.CONTRADICTED:
             return _STATED
         case _:
             return _NOT_STATED
