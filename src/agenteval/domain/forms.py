@@ -1,19 +1,24 @@
 """Forms: the shape of an answer. One description serves the model (as a JSON Schema), its reader, and storage.
 
 A form is a frozen dataclass whose fields are `str`, `int`, `bool`, a `StrEnum` (a closed choice), a `Quote`, another
-form, `tuple[T, ...]`, or any of these `| None`. `Annotated[T, "text"]` puts the text into the schema. Invariants are
-plain `ValueError`s in `__post_init__`; their text goes to the model when it is asked again.
+form, `tuple[T, ...]`, or any of these `| None`. Invariants are plain `ValueError`s in `__post_init__`; their text goes
+to the model when it is asked again.
 """
 
 import types
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from enum import StrEnum
-from typing import Annotated, Any, ClassVar, Self, Union, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, Self, Union, get_args, get_origin, get_type_hints
 
 from agenteval.domain.caching import per_class
 from agenteval.domain.evidence import Match, Span, Speaker
 from agenteval.domain.json_value import Json
+
+
+class YesNo(StrEnum):
+    YES = "yes"
+    NO = "no"
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,24 +169,22 @@ def schema(form: type[Form]) -> dict[str, Any]:
 
 @per_class
 def _hints(form: type[Form]) -> dict[str, Any]:
-    return get_type_hints(form, include_extras=True)
+    return get_type_hints(form)
 
 
 def _schema_of(kind: Any) -> dict[str, Any]:
-    kind, text = _unwrap(kind)
-    note = {"description": text} if text else {}
     inner, optional = _optional(kind)
     if optional:
-        return {"anyOf": [_schema_of(inner), {"type": "null"}], **note}
+        return {"anyOf": [_schema_of(inner), {"type": "null"}]}
     if get_origin(kind) is tuple:
-        return {"type": "array", "items": _schema_of(get_args(kind)[0]), **note}
+        return {"type": "array", "items": _schema_of(get_args(kind)[0])}
     if issubclass(kind, StrEnum):
-        return {"type": "string", "enum": [member.value for member in kind], **note}
+        return {"type": "string", "enum": [member.value for member in kind]}
     if issubclass(kind, Quote):
-        return {**QUOTE_SCHEMA, **note} if note else {"$ref": "#/$defs/quote"}
+        return {"$ref": "#/$defs/quote"}
     if issubclass(kind, Form):
-        return {**schema(kind), **note}
-    return {"type": {str: "string", int: "integer", bool: "boolean"}[kind], **note}
+        return schema(kind)
+    return {"type": {str: "string", int: "integer", bool: "boolean"}[kind]}
 
 
 _Decode = Callable[[object, Reader, Path], object]
@@ -191,13 +194,12 @@ _Decode = Callable[[object, Reader, Path], object]
 def _decoders(form: type[Form]) -> tuple[tuple[str, _Decode, bool], ...]:
     hints = _hints(form)
     return tuple(
-        (f.name, _decoder(hints[f.name]), _optional(_unwrap(hints[f.name])[0])[1])
+        (f.name, _decoder(hints[f.name]), _optional(hints[f.name])[1])
         for f in fields(form)  # type: ignore[arg-type]
     )
 
 
 def _decoder(kind: Any) -> _Decode:
-    kind, _ = _unwrap(kind)
     inner, optional = _optional(kind)
     if optional:
         decode = _decoder(inner)
@@ -219,7 +221,6 @@ def _absent(raw: object) -> bool:
 
 
 def _list_decoder(item: Any) -> _Decode:
-    item, _ = _unwrap(item)
     is_form = isinstance(item, type) and issubclass(item, Form)
     decode = None if is_form else _decoder(item)
 
@@ -275,13 +276,6 @@ def _kind(raw: object) -> str:
             return "a list"
         case _:
             return type(raw).__name__
-
-
-def _unwrap(kind: Any) -> tuple[Any, str]:
-    if get_origin(kind) is Annotated:
-        inner, text = get_args(kind)[:2]
-        return inner, text
-    return kind, ""
 
 
 def _optional(kind: Any) -> tuple[Any, bool]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Self
 
-from agenteval.domain.forms import AgentQuote, Form, Quote, ToolQuote, UserQuote
+from agenteval.domain.forms import AgentQuote, Form, Quote, ToolQuote, UserQuote, YesNo
 
 
 class SlotVerdict(StrEnum):
@@ -199,21 +199,16 @@ class ToolStepAnswer(StepAnswer):
         return merged and replace(merged, calls=tuple(sorted(calls)))
 
 
-class Holds(StrEnum):
-    YES = "yes"
-    NO = "no"
-
-
 @dataclass(frozen=True)
 class ConditionAnswer(Form):
     reason: str
     user: UserQuote | None
     agent: AgentQuote | None
     tool: ToolQuote | None
-    holds: Holds
+    holds: YesNo
 
     def __post_init__(self) -> None:
-        if self.holds is Holds.YES and not self.quotes:
+        if self.holds is YesNo.YES and not self.quotes:
             raise ValueError("yes needs a quote that shows it")
 
     @property
@@ -223,4 +218,4 @@ class ConditionAnswer(Form):
     @classmethod
     def merge(cls, parts: Sequence[Self]) -> Self | None:
         """It holds if it does in any window."""
-        return next((part for part in parts if part.holds is Holds.YES), parts[0])
+        return next((part for part in parts if part.holds is YesNo.YES), parts[0])

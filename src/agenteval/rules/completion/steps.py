@@ -13,14 +13,13 @@ from enum import StrEnum
 
 from agenteval.domain.clauses import is_asked, is_negated, is_promised
 from agenteval.domain.evidence import Match, Span, Speaker
-from agenteval.domain.forms import AgentQuote
+from agenteval.domain.forms import AgentQuote, YesNo
 from agenteval.domain.json_value import Json
 from agenteval.domain.questions import Cause, Judged, Unscored, provenance
 from agenteval.domain.text import occurrences
 from agenteval.domain.transcript import Dialog
 from agenteval.rules.completion.forms import (
     ConditionAnswer,
-    Holds,
     Shown,
     StepAnswer,
     StepVerdict,
@@ -137,7 +136,7 @@ def conclude(
     match condition:
         case Judged(value=told):
             shown = tuple(quote.span for quote in told.quotes if quote.span is not None)
-            outcome = replace(outcome, applies=told.holds is Holds.YES, condition=shown)
+            outcome = replace(outcome, applies=told.holds is YesNo.YES, condition=shown)
         case Unscored():
             outcome = replace(outcome, applies=None, reason=condition.detail, cause=condition.cause)
     match answer:

@@ -6,14 +6,9 @@ from enum import StrEnum
 from functools import cache
 from typing import Any, Self, cast
 
-from agenteval.domain.forms import AgentQuote, Form, ToolQuote, UserQuote
+from agenteval.domain.forms import AgentQuote, Form, ToolQuote, UserQuote, YesNo
 
 CONTRADICTION = "only_asked is yes, but intents are listed that the agent acted on"
-
-
-class YesNo(StrEnum):
-    YES = "yes"
-    NO = "no"
 
 
 @dataclass(frozen=True)

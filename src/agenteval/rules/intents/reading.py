@@ -7,11 +7,12 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from agenteval.domain.evidence import Span
+from agenteval.domain.forms import YesNo
 from agenteval.domain.json_value import Json
 from agenteval.domain.outcome import ONE, ZERO
 from agenteval.domain.questions import Answers, Cause, Judged, Ranking, Unscored, View, provenance
 from agenteval.domain.transcript import Dialog
-from agenteval.rules.intents.forms import CONTRADICTION, ActedOn, AgentIntents, YesNo
+from agenteval.rules.intents.forms import CONTRADICTION, ActedOn, AgentIntents
 from agenteval.rules.intents.taxonomy import siblings
 from agenteval.rules.replies import agent_span
 

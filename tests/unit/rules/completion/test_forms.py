@@ -4,11 +4,10 @@ from typing import Any
 
 import pytest
 
-from agenteval.domain.forms import AgentQuote, UserQuote, dump, load
+from agenteval.domain.forms import AgentQuote, UserQuote, YesNo, dump, load
 from agenteval.rules.completion.forms import (
     ConditionAnswer,
     ConfirmedSlotAnswer,
-    Holds,
     Part,
     Shown,
     SlotAnswer,
@@ -86,8 +85,8 @@ def test_the_calls_of_all_windows_are_joined() -> None:
 
 
 def test_a_condition_holds_if_it_does_in_any_window() -> None:
-    no = ConditionAnswer("", None, None, None, Holds.NO)
-    yes = ConditionAnswer("", FIRST, None, None, Holds.YES)
+    no = ConditionAnswer("", None, None, None, YesNo.NO)
+    yes = ConditionAnswer("", FIRST, None, None, YesNo.YES)
     assert ConditionAnswer.merge([no, yes]) == yes
     assert ConditionAnswer.merge([no, no]) == no
 
