@@ -96,6 +96,16 @@ def test_a_case_with_intent_slots_and_tone_makes_three_calls(judgements: Judgeme
     assert {len(judgements[id_].evaluation.calls) for id_ in worked} == {3}
 
 
+def test_a_rules_first_question_takes_at_most_1600_characters_beside_the_transcript(judgements: Judgements) -> None:
+    lengths = [
+        len(system_prompt(judgements[id_].requests[0]))
+        for id_, entry in JUDGED.items()
+        if len(entry["case"].get("eval_rules", ())) == 1 and judgements[id_].requests
+    ]
+    assert len(lengths) >= 50
+    assert max(lengths) <= 1_600
+
+
 @pytest.mark.asyncio(loop_scope="session")
 async def test_an_unchanged_rerun_calls_no_model(judges: Bench) -> None:
     compared = 0
