@@ -10,7 +10,7 @@ TRIAL := build/trial
 COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test audit check format docs lock package clean
+.PHONY: help setup demo test audit bench check format docs lock package clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
@@ -25,6 +25,9 @@ test: $(DEV) ## run every test that needs no service
 
 audit: $(DEV) ## run the same tests with the full counts: more kills, more generated examples
 	AGENTEVAL_AUDIT=1 $(BIN)/pytest
+
+bench: $(DEV) ## measure speed beside a hand-made floor: some minutes
+	$(BIN)/python -m benchmarks.speed
 
 check: $(DEV) ## formatting, lint, types, import rules, generated pages
 	$(BIN)/ruff format --check
