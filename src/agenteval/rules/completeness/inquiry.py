@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 from agenteval.domain.evidence import Span
@@ -15,6 +16,8 @@ from agenteval.rules.completeness.items import Item, corrected, distinct, name_o
 from agenteval.rules.prompts import prompt, with_examples
 
 _LISTING, _JUDGING = prompt("conversation_completeness").split("\n\n")
+_FIRST = "List what the user asks for."
+_AGAIN = "Go through the user's messages one by one: is anything asked for?"
 _LONGEST_NAME = 200  # characters of an intent's text within a question
 
 
@@ -26,7 +29,7 @@ class Inquiry:
 
     dialog: Dialog
     answers: Answers
-    examples: Sequence[str]
+    examples: tuple[str, ...]
     samples: int
     asks: list[Question[Any]] = field(default_factory=list)
     items: list[Item] = field(default_factory=list)
@@ -40,11 +43,11 @@ class Inquiry:
     def list_and_judge(self, *, in_one: bool) -> None:
         """`in_one`: the verdicts come with the list. Windows of a long dialog give but a list; each of its intents is
         then judged by a question of its own. When none is active, a second list of another wording has to agree."""
-        question = self._listing_with_verdicts if in_one else self._listing("List what the user asks for.")
+        question = _listing_with_verdicts(self.examples) if in_one else _listing(_FIRST, self.examples)
         listed = self._listed(question)
         if self._waits or self.failure or self.dropped or any(item.counts for item in self.items):
             return
-        self._listed(self._listing("Go through the user's messages one by one: is anything asked for?"), known=listed)
+        self._listed(_listing(_AGAIN, self.examples), known=listed)
 
     @property
     def _waits(self) -> bool:
@@ -87,14 +90,6 @@ class Inquiry:
             case Unscored() as unscored:
                 self.items.append(Item(text, quote, unscored, weight))
 
-    @property
-    def _listing_with_verdicts(self) -> Question[Found]:
-        guide = with_examples(f"{_LISTING}\n{_JUDGING}", self.examples)
-        return Question("intents", Found, "List what the user asks for and judge each.", guide)
-
-    def _listing(self, text: str) -> Question[Listed]:
-        return Question("intents", Listed, text, with_examples(_LISTING, self.examples), view=USER_TURNS)
-
     def _closed(self, text: str, quote: Span | None) -> Question[Judgement]:
         name = " ".join(text.split())[:_LONGEST_NAME]
         where = f", asked in turn {quote.turn}" if quote else ""
@@ -105,3 +100,15 @@ class Inquiry:
             guide=with_examples(_JUDGING, self.examples),
             samples=self.samples,
         )
+
+
+@lru_cache(maxsize=64)
+def _listing_with_verdicts(examples: tuple[str, ...]) -> Question[Found]:
+    """The same for every dialog, so it is made, and its key computed, once."""
+    guide = with_examples(f"{_LISTING}\n{_JUDGING}", examples)
+    return Question("intents", Found, "List what the user asks for and judge each.", guide)
+
+
+@lru_cache(maxsize=64)
+def _listing(text: str, examples: tuple[str, ...]) -> Question[Listed]:
+    return Question("intents", Listed, text, with_examples(_LISTING, examples), view=USER_TURNS)
