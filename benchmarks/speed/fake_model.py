@@ -28,8 +28,9 @@ class Fault(StrEnum):
 
 
 FAULT_PERIOD = 50
-FAULTS = {7: Fault.SERVER_ERROR, 17: Fault.RATE_LIMITED, 27: Fault.DROPPED, 37: Fault.MALFORMED, 47: Fault.UNANSWERED}
-"""By the number of the call within each period: 2 % of each kind, and never two at once."""
+FAULTS = {7: Fault.UNANSWERED, 17: Fault.SERVER_ERROR, 27: Fault.RATE_LIMITED, 37: Fault.DROPPED, 47: Fault.MALFORMED}
+"""By the number of the call within each period: 2 % of each kind, and never two at once. What was not answered is
+called again last of all, so an unanswered call late in the period would always strike one of those twice."""
 
 _LINE = re.compile(r"^(?:\[\d+\] )?(user|agent|assistant): (.*)$", re.MULTILINE)
 _LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
