@@ -39,7 +39,7 @@ class ScriptedStep:
     script: Callable[[Ask], Answer]
     asked: list[Ask] = field(default_factory=list)
 
-    async def answer(self, dialog: Dialog, asks: Sequence[Ask]) -> Said:
+    async def answer(self, dialog: Dialog, asks: Sequence[Ask], *, until_s: float | None = None) -> Said:
         self.asked.extend(asks)
         said = {ask.key: answer for ask in asks if (answer := self._answer(dialog, ask)) is not None}
         return Said(said)

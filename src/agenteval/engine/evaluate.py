@@ -61,7 +61,10 @@ async def evaluate(
 
     judged = await aside(dialog, lambda: [_judged(bound, case, dialog, answers, broken) for bound in rules])
     results = tuple(
-        [_placed(await _concluded(bound, result, until_s), bound) for bound, result in zip(rules, judged, strict=True)]
+        [
+            _placed(await _concluded(bound, result, time, until_s), bound)
+            for bound, result in zip(rules, judged, strict=True)
+        ]
     )
     return Evaluation(asks, answers, tuple(calls), results, decide(results, policy, status))
 
@@ -90,21 +93,29 @@ def _judged(
         return _failed(bound, error)
 
 
-async def _concluded(bound: BoundRule, result: RuleResult | Awaitable[RuleResult], until_s: float | None) -> RuleResult:
+async def _concluded(
+    bound: BoundRule, result: RuleResult | Awaitable[RuleResult], time: TimeLimit, until_s: float | None
+) -> RuleResult:
+    limit = asyncio.timeout_at(until_s)
     try:
         if inspect.isawaitable(result):
-            async with asyncio.timeout_at(until_s):
+            async with limit:
                 result = await result
         canonical(result.detail)  # what is not JSON could not be stored
         return result
     except Exception as error:  # noqa: BLE001 - as above
+        if limit.expired():
+            return _unsettled(bound, Cause.MODEL_ERROR, str(time))
         return _failed(bound, error)
 
 
 def _failed(bound: BoundRule, error: Exception) -> RuleResult:
+    return _unsettled(bound, Cause.RULE_ERROR, f"{type(error).__name__}: {error}")
+
+
+def _unsettled(bound: BoundRule, cause: Cause, reason: str) -> RuleResult:
     """A rule that fails as a whole leaves open what becomes of each of its critical items."""
-    rule = bound.rule
-    return rule.failed_to_score(Cause.RULE_ERROR, f"{type(error).__name__}: {error}", open_vetoes=rule.critical_items)
+    return bound.rule.failed_to_score(cause, reason, open_vetoes=bound.rule.critical_items)
 
 
 def _skipped(bound: BoundRule, error: str) -> RuleResult:

@@ -1,7 +1,9 @@
 """Likeness, ranking and moderation: by the EMBEDDING and MODERATION models where there are any, else by the local
 scorer, which settles only what it was measured to settle."""
 
+import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from math import isfinite, sqrt
 from typing import Any
@@ -21,7 +23,7 @@ from agenteval.domain.questions import (
     Unscored,
 )
 from agenteval.domain.transcript import Dialog
-from agenteval.judge.faults import model_faults
+from agenteval.judge.faults import CUT_OFF, model_faults
 from agenteval.judge.local import LocalScorer, clear_winner
 from agenteval.judge.panel import Answered, Said
 
@@ -36,18 +38,20 @@ class Encoder:
         self._embedder = embedder
         self._moderator = moderator
 
-    async def answer(self, dialog: Dialog, asks: Sequence[Ask]) -> Said:
+    async def answer(self, dialog: Dialog, asks: Sequence[Ask], *, until_s: float | None = None) -> Said:
         answers: dict[str, Verdict] = {}
         calls: list[Call] = []
         alike = [ask for ask in asks if isinstance(ask, Similarity)]
-        if alike and self._embedder is not None:
-            answers.update(await self._embedded(self._embedder, alike, calls))
-        else:
-            answers.update({ask.key: likeness for ask in alike if (likeness := self._alike(ask))})
-        answers.update({ask.key: ranked for ask in asks if isinstance(ask, Ranking) and (ranked := self._ranked(ask))})
         texts = [ask for ask in asks if isinstance(ask, Moderation)]
-        if texts and self._moderator is not None:
-            answers.update(await self._moderated(self._moderator, texts, calls))
+        answers.update({ask.key: ranked for ask in asks if isinstance(ask, Ranking) and (ranked := self._ranked(ask))})
+        if self._embedder is None:
+            answers.update({ask.key: likeness for ask in alike if (likeness := self._alike(ask))})
+        with suppress(TimeoutError):
+            async with asyncio.timeout_at(until_s):
+                if alike and self._embedder is not None:
+                    answers.update(await self._embedded(self._embedder, alike, calls))
+                if texts and self._moderator is not None:
+                    answers.update(await self._moderated(self._moderator, texts, calls))
         return Said(answers, calls)
 
     async def learn(self, dialog: Dialog, asks: Sequence[Ask], answers: Answered) -> None:
@@ -71,6 +75,9 @@ class Encoder:
                 embedded = await embedder.embed(texts)
                 vectors = dict(zip(texts, embedded.vectors, strict=True))
                 scores = {ask.key: _cosine(vectors[ask.a], vectors[ask.b]) for ask in asks}
+        except asyncio.CancelledError:
+            calls.append(replace(call, error=CUT_OFF))
+            raise
         except ModelError as error:
             calls.append(replace(call, error=str(error)))
             return {ask.key: Unscored(Cause.MODEL_ERROR, str(error), (call.id,)) for ask in asks}
@@ -92,6 +99,9 @@ class Encoder:
                     ask.key: Flags(tuple(categories))
                     for ask, categories in zip(asks, moderated.categories, strict=True)
                 }
+        except asyncio.CancelledError:
+            calls.append(replace(call, error=CUT_OFF))
+            raise
         except ModelError as error:
             calls.append(replace(call, error=str(error)))
             return {ask.key: Unscored(Cause.MODEL_ERROR, str(error), (call.id,)) for ask in asks}

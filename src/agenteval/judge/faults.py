@@ -5,6 +5,9 @@ from contextlib import contextmanager
 
 from agenteval.domain.errors import ModelError, StorageError
 
+CUT_OFF = "cut off: the case's time was used up"
+"""Of a call that was made and not waited for to its end; it may have to be paid for."""
+
 
 @contextmanager
 def model_faults() -> Iterator[None]:

@@ -20,7 +20,7 @@ class MemoStep:
         self._memo = memo
         self._identities = identities
 
-    async def answer(self, dialog: Dialog, asks: Sequence[Ask]) -> Said:
+    async def answer(self, dialog: Dialog, asks: Sequence[Ask], *, until_s: float | None = None) -> Said:
         keys = self._keys(dialog, asks)
         known = await self._memo.get(list(keys.values())) if keys else {}
         by_key = {ask.key: ask for ask in asks}

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from agenteval.domain.errors import ContextTooLong, ModelError, UnparsableAnswer
@@ -11,7 +12,7 @@ from agenteval.domain.ports import Call, ChatModel, ChatReply, ChatRequest, Role
 from agenteval.domain.questions import Ask, Cause, Judged, Question, Unscored, View
 from agenteval.domain.transcript import Dialog
 from agenteval.judge.compile import Seal, Task, compile_request, frame_tokens
-from agenteval.judge.faults import model_faults
+from agenteval.judge.faults import CUT_OFF, model_faults
 from agenteval.judge.group import Batch, group, turn_tokens, windows
 from agenteval.judge.panel import Answered, Said
 from agenteval.judge.parse import parse
@@ -48,11 +49,17 @@ class ModelJudge:
         self._model = model
         self._secret = secret
 
-    async def answer(self, dialog: Dialog, asks: Sequence[Ask]) -> Said:
+    async def answer(self, dialog: Dialog, asks: Sequence[Ask], *, until_s: float | None = None) -> Said:
+        answers: dict[str, Verdict] = {}
         calls: list[Call] = []
-        batches = group([ask for ask in asks if isinstance(ask, Question)])
-        parts = await asyncio.gather(*(self._batch(dialog, batch, calls) for batch in batches))
-        return Said({key: verdict for part in parts for key, verdict in part.items()}, calls)
+
+        async def answer(batch: Batch) -> None:
+            answers.update(await self._batch(dialog, batch, calls))
+
+        with suppress(TimeoutError):
+            async with asyncio.timeout_at(until_s):
+                await asyncio.gather(*map(answer, group([ask for ask in asks if isinstance(ask, Question)])))
+        return Said(answers, calls)
 
     async def learn(self, dialog: Dialog, asks: Sequence[Ask], answers: Answered) -> None:
         return None
@@ -127,6 +134,9 @@ class _Round:
             with model_faults():
                 reply = await self._model.complete(request)
                 call = self._record(request, reply)
+        except asyncio.CancelledError:
+            self._record(request, ChatReply(None, None), CUT_OFF)
+            raise
         except ModelError as error:
             cause = Cause.TOO_LONG if isinstance(error, ContextTooLong) else Cause.MODEL_ERROR
             call = self._record(request, ChatReply(None, None), str(error))

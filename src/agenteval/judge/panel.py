@@ -26,8 +26,9 @@ class Said:
 
 
 class Step(Protocol):
-    async def answer(self, dialog: Dialog, asks: Sequence[Ask]) -> Said:
-        """Answers to some of `asks`. An Unscored is an answer too: it failed, and nobody after it is asked."""
+    async def answer(self, dialog: Dialog, asks: Sequence[Ask], *, until_s: float | None = None) -> Said:
+        """Answers to some of `asks`. An Unscored is an answer too: it failed, and nobody after it is asked. Whoever
+        waits for others ends when the loop's clock passes `until_s`, with what it has, and tells all calls it made."""
         ...
 
     async def learn(self, dialog: Dialog, asks: Sequence[Ask], answers: Answered) -> None:
@@ -40,7 +41,7 @@ class Panel:
         self._steps = steps
 
     async def answer(self, dialog: Dialog, asks: Sequence[Ask], *, until_s: float | None = None) -> Said:
-        """An answer to every one of `asks`; only to some when the loop's clock passes `until_s`. A step that breaks
+        """An answer to every one of `asks`; only to some when the loop's clock passed `until_s`. A step that breaks
         answers nothing: what nobody after it answers either has its fault as the cause. Raises StorageError alone."""
         answers: dict[str, Judged[Any] | Unscored] = {}
         calls: list[Call] = []
@@ -49,15 +50,11 @@ class Panel:
         for i, step in enumerate(self._steps):
             if not left:
                 break
-            deadline = asyncio.timeout_at(until_s)
             try:
-                async with deadline:
-                    said = await step.answer(dialog, left)
+                said = await step.answer(dialog, left, until_s=until_s)
             except StorageError:
                 raise
             except Exception as error:  # noqa: BLE001 - what breaks on one dialog does not end the run
-                if deadline.expired():
-                    return Said(answers, calls)
                 unanswered = Unscored(Cause.MODEL_ERROR, f"{type(error).__name__}: {error}")
                 continue
             for earlier in self._steps[:i]:
@@ -65,6 +62,8 @@ class Panel:
             answers.update(said.answers)
             calls.extend(said.calls)
             left = [ask for ask in left if ask.key not in said.answers]
+            if until_s is not None and asyncio.get_running_loop().time() >= until_s:
+                return Said(answers, calls)
         answers.update({ask.key: unanswered for ask in left})
         return Said(answers, calls)
 
@@ -73,7 +72,7 @@ class ByCode:
     """Questions that their own `code` decides. Its quotes are verified like a model's; what cannot be quoted (a
     negation stands before it) is not decided."""
 
-    async def answer(self, dialog: Dialog, asks: Sequence[Ask]) -> Said:
+    async def answer(self, dialog: Dialog, asks: Sequence[Ask], *, until_s: float | None = None) -> Said:
         return await aside(dialog, lambda: self._decided(dialog, asks))
 
     def _decided(self, dialog: Dialog, asks: Sequence[Ask]) -> Said:

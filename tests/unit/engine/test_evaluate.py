@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from collections.abc import Awaitable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
@@ -159,8 +160,10 @@ async def test_what_an_agent_said_before_it_failed_is_judged() -> None:
 class Stuck(ScriptedStep):
     """Answers nothing, ever."""
 
-    async def answer(self, dialog: Dialog, asks: Sequence[Ask]) -> Said:
-        await asyncio.Event().wait()
+    async def answer(self, dialog: Dialog, asks: Sequence[Ask], *, until_s: float | None = None) -> Said:
+        with suppress(TimeoutError):
+            async with asyncio.timeout_at(until_s):
+                await asyncio.Event().wait()
         return Said()
 
 
@@ -186,7 +189,8 @@ async def test_a_rule_that_never_concludes_fails_when_the_time_is_up() -> None:
     evaluation = await evaluate(
         CASE, DIALOG, [bound(Never())], Panel(ScriptedStep(lambda _: {"word": "y"})), EffectivePolicy.of(), time=time
     )
-    assert evaluation.results[0].cause is Cause.RULE_ERROR
+    assert evaluation.results[0].cause is Cause.MODEL_ERROR
+    assert evaluation.results[0].reason == "the case's time limit of 0.02 s was used up"
 
 
 @pytest.mark.parametrize("place", ["ask", "code", "evaluate"])

@@ -1,5 +1,6 @@
 """The judge on the wire: what is asked, what is believed, what is asked again, what stays unscored."""
 
+import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -13,6 +14,7 @@ from agenteval.domain.ports import ChatReply, ChatRequest
 from agenteval.domain.questions import LAST_TURN, USER_TURNS, Cause, Judged, Question, Unscored
 from agenteval.domain.transcript import Dialog, ToolCall, Turn
 from agenteval.judge.compile import estimated_tokens
+from agenteval.judge.faults import CUT_OFF
 from agenteval.judge.model_judge import ModelJudge
 from tests.fakes.scripted_judge import Again, scripted_judge, system_prompt, tasks, transcript
 from tests.fakes.scripted_model import Answer, Status, Truncated
@@ -300,6 +302,20 @@ async def test_a_plug_in_that_breaks_costs_only_what_it_was_asked() -> None:
     causes = sorted(answer.cause if isinstance(answer, Unscored) else "" for answer in said.answers.values())
     assert causes == ["", "", Cause.MODEL_ERROR, Cause.MODEL_ERROR]
     assert [call.error for call in said.calls] == ["", "KeyError: '0'", "KeyError: '0'"]
+
+
+async def test_when_the_time_is_up_what_was_answered_stays_and_every_call_is_told() -> None:
+    class Stalls(Breaks):
+        async def complete(self, request: ChatRequest) -> ChatReply:
+            if not self.replies:
+                await asyncio.Event().wait()
+            return await super().complete(request)
+
+    model = Stalls(canonical({"q1": MET}).decode())
+    judge = ModelJudge(model, b"secret")
+    said = await judge.answer(DIALOG, [TICKET, INTENT], until_s=asyncio.get_running_loop().time() + 0.02)
+    assert list(said.answers) == [TICKET.key]
+    assert [call.error for call in said.calls] == ["", CUT_OFF]
 
 
 class TestVotes:

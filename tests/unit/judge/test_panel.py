@@ -115,7 +115,7 @@ class Broken:
     def __init__(self, error: BaseException) -> None:
         self.error = error
 
-    async def answer(self, dialog: Dialog, asks: Sequence[Ask]) -> Said:
+    async def answer(self, dialog: Dialog, asks: Sequence[Ask], *, until_s: float | None = None) -> Said:
         raise self.error
 
     async def learn(self, dialog: Dialog, asks: Sequence[Ask], answers: Answered) -> None: ...
