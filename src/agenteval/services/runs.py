@@ -117,6 +117,8 @@ class Runs:
         by `stop`, or failed because some dialogs could not be delivered or judged. An error that stops it is kept on
         the run and raised; what was done until then stays."""
         with working_on(self._store, run.id):
+            if (known := await runs.get(self._store, run.id)).status is RunStatus.COMPLETED:
+                return known
             await runs.resume(self._store, run.id)
             status, message = RunStatus.INTERRUPTED, ""
             try:

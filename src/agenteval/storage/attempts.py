@@ -9,18 +9,16 @@ from itertools import groupby
 from operator import itemgetter
 from typing import NamedTuple
 
-import orjson
 from sqlalchemy import ColumnElement, RowMapping, Table, func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from agenteval.domain.errors import NotFound
-from agenteval.domain.outcome import CaseOutcome, RuleResult
 from agenteval.domain.records import AttemptKey, AttemptStatus, AttemptView, CaseView, RunCase, StoredAnswer
 from agenteval.domain.run_summary import AttemptFacts, UsageTotal
 from agenteval.domain.scenario import Case
-from agenteval.domain.transcript import Dialog, Turn
+from agenteval.domain.transcript import Dialog
 from agenteval.storage.batch import SENDING
-from agenteval.storage.codec import OUTCOME, RESULT, TURN, load_call, loads
+from agenteval.storage.codec import OUTCOME, RESULT, TURN, load_call, loads, parsed, sound
 from agenteval.storage.store import Store
 from agenteval.storage.tables import ANSWERS, ATTEMPTS, CALLS, RESULTS, RUN_CASES, TURNS
 
@@ -87,7 +85,7 @@ async def votes(store: Store, run_id: str) -> list[list[int]]:
     query = select(ANSWERS.c.answer).join(ATTEMPTS).where(ATTEMPTS.c.run_id == run_id, _VOTED)
     async with store.read() as connection:
         answers = await connection.stream_scalars(query)
-        return [[count for _, count in orjson.loads(answer)["votes"]] async for answer in answers]
+        return [[count for _, count in parsed(answer)["votes"]] async for answer in answers]
 
 
 async def views(store: Store, run_id: str) -> AsyncIterator[CaseView]:
@@ -155,9 +153,9 @@ async def _parts(
 
 def _facts(row: RowMapping, turns: Iterable[RowMapping], results: Sequence[RowMapping]) -> AttemptFacts:
     return AttemptFacts(
-        outcome=CaseOutcome(**OUTCOME.values(row)),
+        outcome=OUTCOME.load(row),
         latencies_ms=[turn["latency_ms"] for turn in turns],
-        details=[orjson.loads(result["detail"]) for result in results],
+        details=[parsed(result["detail"]) for result in results],
         causes=[result["cause"] for result in results if result["cause"] is not None],
     )
 
@@ -169,21 +167,22 @@ def _attempt(
     calls: Iterable[RowMapping],
     results: Iterable[RowMapping],
 ) -> AttemptView:
-    status = AttemptStatus(row["status"])
+    with sound("attempt"):
+        status = AttemptStatus(row["status"])
     return AttemptView(
         key=AttemptKey(row["run_id"], row["n"], row["case_id"], row["repeat"], row["attempt"]),
         status=status,
         conversation_id=row["conversation_id"],
         started_at=datetime.fromisoformat(row["started_at"]),
         finished_at=None if row["finished_at"] is None else datetime.fromisoformat(row["finished_at"]),
-        dialog=Dialog(tuple(Turn(**TURN.values(turn)) for turn in turns if turn["status"] != SENDING)),
+        dialog=Dialog(tuple(TURN.load(turn) for turn in turns if turn["status"] != SENDING)),
         sending=next((turn["sent_message"] for turn in turns if turn["status"] == SENDING), None),
         answers=tuple(_answer(answer) for answer in answers),
         calls=tuple(map(load_call, calls)),
-        results=tuple(RuleResult(**RESULT.values(result)) for result in results),
-        outcome=CaseOutcome(**OUTCOME.values(row)) if status is AttemptStatus.FINISHED else None,
+        results=tuple(RESULT.load(result) for result in results),
+        outcome=OUTCOME.load(row) if status is AttemptStatus.FINISHED else None,
     )
 
 
 def _answer(row: RowMapping) -> StoredAnswer:
-    return StoredAnswer(row["key"], row["item"], row["text"], row["by"], row["cause"], orjson.loads(row["answer"]))
+    return StoredAnswer(row["key"], row["item"], row["text"], row["by"], row["cause"], parsed(row["answer"]))

@@ -6,7 +6,8 @@ dropped is passed over.
 """
 
 import types
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -17,6 +18,7 @@ from typing import Any, Generic, TypeVar, Union, cast, get_args, get_origin, get
 
 import orjson
 
+from agenteval.domain.errors import StorageError
 from agenteval.domain.outcome import CaseOutcome, RuleResult
 from agenteval.domain.ports import Call, Usage
 from agenteval.domain.questions import Ask, Judged, Question, Unscored, judged_to_json
@@ -45,7 +47,28 @@ def _plain(value: object) -> object:
 def loads(kind: type[T], text: str) -> T:
     """What `dumps` wrote of an object of this type."""
     read: Callable[[Any], T] = _reader(cast("Any", kind))
-    return read(orjson.loads(text))
+    with sound(kind.__name__):
+        return read(orjson.loads(text))
+
+
+def parsed(text: str) -> Any:
+    """JSON that was stored."""
+    with sound("JSON value"):
+        return orjson.loads(text)
+
+
+@contextmanager
+def sound(what: str, row: Mapping[Any, Any] | None = None) -> Iterator[None]:
+    """Whatever goes wrong when something stored is read is damage: only what could be read was ever written."""
+    try:
+        yield
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        id_ = (row.get("attempt_id") or row.get("id")) if row else None
+        raise StorageError(
+            f"a stored {what} cannot be read: {error}",
+            where=f"row {id_}" if id_ else "",
+            fix="the database is damaged; restore a backup, or name another one",
+        ) from error
 
 
 def fraction_text(value: Fraction) -> str:
@@ -66,6 +89,7 @@ class Columns(Generic[T]):
 
     def __init__(self, kind: type[T], *, without: Collection[str] = ()) -> None:
         hints = {name: hint for name, hint in _hints(kind).items() if name not in without}
+        self._kind = kind
         self.names = tuple(hints)
         self._get = attrgetter(*self.names)
         self._encoders = tuple((i, write) for i, hint in enumerate(hints.values()) if (write := _column_writer(hint)))
@@ -78,13 +102,15 @@ class Columns(Generic[T]):
                 columns[i] = write(columns[i])
         return tuple(columns)
 
-    def values(self, row: Mapping[Any, Any]) -> dict[str, Any]:
-        """The fields that the row holds."""
-        return {
-            name: read(value)
-            for name, read in self._decoders.items()
-            if (value := row.get(name, _ABSENT)) is not _ABSENT
-        }
+    def load(self, row: Mapping[Any, Any], **more: Any) -> T:
+        """From the fields that the row holds, and `more`."""
+        with sound(self._kind.__name__, row):
+            values = {
+                name: read(value)
+                for name, read in self._decoders.items()
+                if (value := row.get(name, _ABSENT)) is not _ABSENT
+            }
+            return self._kind(**values, **more)
 
 
 _ABSENT = object()
@@ -95,7 +121,7 @@ def call_row(call: Call) -> tuple[Any, ...]:
 
 
 def load_call(row: Mapping[Any, Any]) -> Call:
-    return Call(**CALL.values(row), usage=Usage(**USAGE.values(row)))
+    return CALL.load(row, usage=USAGE.load(row))
 
 
 def answer_row(ask: Ask, answer: Judged[Any] | Unscored) -> tuple[Any, ...]:

@@ -3,12 +3,12 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 
-import orjson
 from sqlalchemy import select
 
 from agenteval.domain.json_value import Json
 from agenteval.domain.ports import Clock, Sink
 from agenteval.storage.batch import Remembered
+from agenteval.storage.codec import parsed
 from agenteval.storage.store import Store
 from agenteval.storage.tables import MEMO
 
@@ -50,6 +50,6 @@ class StoredMemo:
         keys = {key for ask in asks for key in ask.keys}
         async with self._store.read() as connection:
             rows = await connection.execute(select(MEMO.c.key, MEMO.c.answer).where(MEMO.c.key.in_(keys)))
-            answers = {key: orjson.loads(answer) for key, answer in rows}
+            answers = {key: parsed(answer) for key, answer in rows}
         for ask in asks:
             ask.found = {key: answers[key] for key in ask.keys if key in answers}

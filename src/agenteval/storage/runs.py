@@ -7,7 +7,6 @@ from datetime import datetime
 from itertools import islice
 from typing import Any
 
-import orjson
 from sqlalchemy import ColumnElement, FromClause, Row, RowMapping, Select, exists, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -16,8 +15,8 @@ from agenteval.domain.outcome import OutcomeCause, SuccessLevel
 from agenteval.domain.questions import Cause
 from agenteval.domain.records import AttemptKey, AttemptStatus, Held, Run, RunCase, RunStatus, Work
 from agenteval.domain.scenario import Case
-from agenteval.domain.transcript import Dialog, Turn, TurnStatus
-from agenteval.storage.codec import RUN, TURN, dumps, loads, time_text
+from agenteval.domain.transcript import Dialog, TurnStatus
+from agenteval.storage.codec import RUN, TURN, dumps, loads, parsed, time_text
 from agenteval.storage.store import Store
 from agenteval.storage.tables import ANSWERS, ATTEMPTS, RESULTS, RUN_CASES, RUNS, TURNS
 
@@ -163,7 +162,7 @@ async def unjudged(store: Store, run_id: str) -> tuple[int, str]:
     async with store.read() as connection:
         count = (await connection.execute(select(func.count()).select_from(places.distinct().subquery()))).scalar_one()
         answer = await connection.scalar(first)
-    return count, orjson.loads(answer)["detail"] if answer else ""
+    return count, parsed(answer)["detail"] if answer else ""
 
 
 async def work(store: Store, run: Run) -> AsyncIterator[Work]:
@@ -188,7 +187,7 @@ async def _held(store: Store, attempt_id: str) -> Held:
     async with store.read() as connection:
         conversation_id = (await connection.execute(conversation)).scalar_one()
         rows = (await connection.execute(turns)).mappings().all()
-    return Held(conversation_id, Dialog(tuple(Turn(**TURN.values(row)) for row in rows)))
+    return Held(conversation_id, Dialog(tuple(TURN.load(row) for row in rows)))
 
 
 async def _page(store: Store, run_id: str, after: int) -> list[tuple[int, Case, defaultdict[int, list[Row[Any]]]]]:
@@ -231,7 +230,7 @@ def _newest_first() -> Select[Any]:
 
 
 def _run(row: RowMapping) -> Run:
-    return Run(**RUN.values(row))
+    return RUN.load(row)
 
 
 def _case_row(run_id: str, place: RunCase) -> dict[str, object]:

@@ -125,6 +125,8 @@ def _url(location: str | Path) -> URL:
     if url.get_backend_name() != "sqlite" or not url.database or url.database == ":memory:":
         place = url.render_as_string(hide_password=True)
         raise ConfigError("only SQLite files are supported", where=place, fix="write sqlite:///path/to/file.db")
+    if url.query:
+        raise ConfigError("a database URL takes no options", where=url.database, fix="leave out what follows the ?")
     return url.set(drivername="sqlite+aiosqlite")
 
 

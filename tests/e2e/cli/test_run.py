@@ -128,6 +128,15 @@ async def test_resuming_changes_nothing_while_the_agent_cannot_be_reached(progra
     assert resumed.json["run"]["config"]["target"]["params"] == {"url": "${AGENT}"}
 
 
+async def test_resuming_a_completed_run_changes_nothing(program: Program, agent: FaultyAgent) -> None:
+    file = program.write("s.json", scenario(says("您好")))
+    await program("run", file, "-t", f"{agent.url}/echo", "--quiet")
+    before = stored(program.folder, "select * from runs")
+    again = await program("run", "--resume", "last", "--json")
+    assert (again.code, again.json["run"]["status"]) == (0, "completed")
+    assert stored(program.folder, "select * from runs") == before
+
+
 async def test_what_the_judge_failed_at_ends_with_3_and_is_judged_again_without_the_agent(
     program: Program, agent: FaultyAgent
 ) -> None:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from enum import StrEnum
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeVar
 
 import orjson
 import pytest
@@ -44,6 +44,8 @@ from agenteval.domain.scenario import (
 from agenteval.domain.transcript import ToolCall, Turn, TurnStatus
 from agenteval.storage import codec
 from tests.fakes.clock import START
+
+T = TypeVar("T")
 
 
 def optional(values: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
@@ -196,8 +198,8 @@ runs = st.builds(
 )
 
 
-def reread(columns: codec.Columns[Any], value: object) -> dict[str, Any]:
-    return columns.values(dict(zip(columns.names, columns.row(value), strict=True)))
+def reread(columns: codec.Columns[T], value: T) -> T:
+    return columns.load(dict(zip(columns.names, columns.row(value), strict=True)))
 
 
 @given(cases)
@@ -207,22 +209,22 @@ def test_a_case_is_read_as_written(case: Case) -> None:
 
 @given(turns)
 def test_a_turn_is_read_as_written(turn: Turn) -> None:
-    assert Turn(**reread(codec.TURN, turn)) == turn
+    assert reread(codec.TURN, turn) == turn
 
 
 @given(results())
 def test_a_result_is_read_as_written(result: RuleResult) -> None:
-    assert RuleResult(**reread(codec.RESULT, result)) == result
+    assert reread(codec.RESULT, result) == result
 
 
 @given(outcomes)
 def test_an_outcome_is_read_as_written(outcome: CaseOutcome) -> None:
-    assert CaseOutcome(**reread(codec.OUTCOME, outcome)) == outcome
+    assert reread(codec.OUTCOME, outcome) == outcome
 
 
 @given(runs)
 def test_a_run_is_read_as_written(run: Run) -> None:
-    assert Run(**reread(codec.RUN, run)) == run
+    assert reread(codec.RUN, run) == run
 
 
 @given(calls)

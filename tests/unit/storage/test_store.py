@@ -14,12 +14,14 @@ from sqlalchemy import Connection, text
 
 from agenteval.domain.errors import ConfigError, Conflict, StorageError
 from agenteval.net import forbid
-from agenteval.storage import install
+from agenteval.storage import attempts, install, runs
 from agenteval.storage.lock import working_on
 from agenteval.storage.migrations import HEAD
 from agenteval.storage.store import Store
 from agenteval.storage.tables import METADATA
+from agenteval.storage.writer import Writer
 from tests.fakes.clock import START
+from tests.fakes.records import key, places, record, run
 
 
 async def add(store: Store, key: str) -> None:
@@ -229,3 +231,42 @@ def test_a_lock_that_cannot_be_made_is_no_other_process(store: Store) -> None:
     )
     with pytest.raises(StorageError, match="not a database"), working_on(store, "run"):
         pass
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ("UPDATE runs SET config = '{'", "a stored Run cannot be read"),
+        ("UPDATE runs SET status = 'done'", "'done' is not a valid RunStatus"),
+        ("UPDATE attempts SET l2_completion = '4/0'", "a stored CaseOutcome cannot be read"),
+        ("UPDATE attempts SET status = 'shut'", "'shut' is not a valid AttemptStatus"),
+        ("UPDATE results SET detail = 'x'", "a stored RuleResult cannot be read"),
+        ("UPDATE results SET score = NULL", "a score exists exactly when"),
+        ("UPDATE answers SET answer = ''", "a stored JSON value cannot be read"),
+        ("UPDATE run_cases SET \"case\" = '[]'", "a stored Case cannot be read"),
+        ("UPDATE turns SET tool_calls = '3'", "a stored Turn cannot be read"),
+    ],
+)
+async def test_damage_is_told_as_such(store: Store, change: str, said: str) -> None:
+    await runs.create(store, run(), places(1))
+    async with Writer(store) as writer:
+        await writer.put(record(key(0)))
+    async with store.write() as connection:
+        await connection.execute(text(change))
+    with pytest.raises(StorageError, match=said) as damaged:
+        _ = [view async for view in attempts.views(store, (await runs.get(store, "run")).id)]
+    assert "restore a backup" in str(damaged.value)
+
+
+async def test_a_database_that_lost_its_version_is_damaged_not_newer(tmp_path: Path) -> None:
+    opened = await Store.open(tmp_path / "a.db")
+    async with opened.write() as connection:
+        await connection.execute(text("DELETE FROM alembic_version"))
+    await opened.aclose()
+    with pytest.raises(StorageError, match="does not tell its version"):
+        await Store.open(tmp_path / "a.db")
+
+
+async def test_a_url_takes_no_options(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="no options"):
+        await Store.open(f"sqlite:///{tmp_path}/a.db?mode=ro")

@@ -12,7 +12,9 @@ def schema_version(connection: Connection) -> str | None:
     """None: the database is empty. Raises StorageError when it belongs to something else."""
     tables = inspect(connection).get_table_names()
     if "alembic_version" in tables:
-        return str(connection.scalar(text("SELECT version_num FROM alembic_version")))
+        if version := connection.scalar(text("SELECT version_num FROM alembic_version")):
+            return str(version)
+        raise StorageError("it does not tell its version", fix="it is damaged; restore a backup, or name another file")
     if tables:
         raise StorageError("this is the database of another program", fix="name another file")
     return None
