@@ -228,14 +228,17 @@ def exit_codes() -> Iterator[str]:
     yield from (f"| {code} | {meaning} | {example} |" for code, (meaning, example) in EXIT_CODES.items())
     yield ""
     yield (
-        "Scores decide no exit code: `agenteval run` ends with 0 also when the agent fails every case. Results go to "
-        "stdout, everything else to stderr."
+        "Scores alone decide no exit code: `agenteval run` ends with 0 also when the agent fails every case. "
+        "Results go to stdout, everything else to stderr."
     )
 
 
 EXIT_CODES = {
     0: ("Done, whatever the scores.", "a run completed, also without a judge model for rules that need one"),
-    1: ("`agenteval demo` only: it did not come out as it should.", "a planted fault is not in the report"),
+    1: (
+        "A demand on the run is not met; the run is stored, the reports are written.",
+        "`--min-pass-rate 0.9`; `agenteval demo`: a planted fault is not in the report",
+    ),
     2: (
         "The input or the configuration is bad; nothing was begun.",
         "a field, a file, a threshold, a setting, an option; the message names the place",

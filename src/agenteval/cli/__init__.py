@@ -1,7 +1,8 @@
 """The command line: `agenteval COMMAND`, one module for each command, loaded when it is called.
 
-Exit codes: 0 done, whatever the scores; 2 the input or the configuration is bad; 3 a run, a judgement or a report could
-not be completed; 128 and its number for the signal that stopped it, 130 for Ctrl-C.
+Exit codes: 0 done, whatever the scores; 1 a demand (`--min-pass-rate`, ...) is not met; 2 the input or the
+configuration is bad; 3 a run, a judgement or a report could not be completed; 128 and its number for the signal that
+stopped it, 130 for Ctrl-C.
 """
 
 import os
@@ -26,6 +27,8 @@ COMMANDS = {
     "evaluate": "Judge recorded dialogs by one rule; no agent is needed.",
     "report": "Show what came of a run.",
     "runs": "List the newest runs.",
+    "compare": "Compare two runs case by case.",
+    "trend": "Show how the runs of a target came out, one after the other.",
     "validate": "Check scenarios without running anything.",
     "rules": "List the rules, or describe one.",
     "schema": "Print the JSON Schema of a scenario, a target, a rule or a channel.",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from agenteval.settings import Settings
 
+GATE_FAILED = 1
 BAD_INPUT = 2
 NOT_COMPLETED = 3
 INTERRUPTED = 130

@@ -1,7 +1,7 @@
 """Runs found by their id, and their reports on stdout or in files."""
 
 import sys
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -14,6 +14,7 @@ from agenteval.domain.text import Language
 if TYPE_CHECKING:
     from agenteval.bootstrap import App
     from agenteval.domain.records import Run
+    from agenteval.reporting.comparison import Section
     from agenteval.reporting.report import RunReport
 
 LAST = "last"
@@ -59,11 +60,24 @@ async def show(report: "RunReport", form: Format, lang: Language | None) -> None
     from agenteval.reporting.terminal import print_report
 
     if form is Format.TERMINAL:
-        spoken = lang or (await language_of(report) if output.shows("中文") else "en")
-        await print_report(report, spoken, sys.stdout)
+        await print_report(report, lang or await spoken(report), sys.stdout)
         return
     async for piece in _pieces(report, form, lang or await language_of(report)):
         output.machines(piece)
+
+
+async def spoken(report: "RunReport") -> Language:
+    """The language of its dialogs, unless the terminal cannot show it."""
+    from agenteval.cli import output
+    from agenteval.reporting.report import language_of
+
+    return await language_of(report) if output.shows("中文") else "en"
+
+
+def show_sections(sections: "Iterable[Section]", lang: Language) -> None:
+    from agenteval.reporting.terminal import print_sections
+
+    print_sections(sections, lang, sys.stdout)
 
 
 async def write(report: "RunReport", paths: Mapping[Format, Path], lang: Language | None) -> None:

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 import typer
 
 from agenteval.cli import reports
+from agenteval.cli.gating import MaxUnscored, MinPassRate, MinSuccessRate, NoRegressionFrom, gated, rate
 from agenteval.cli.invocation import NOT_COMPLETED, Invocation
 from agenteval.cli.loop import run_async, stopped_by_signals
 from agenteval.cli.reports import FILES, Format, Lang
 from agenteval.domain.errors import AgentEvalError, StorageError
-from agenteval.domain.exact import exact
+from agenteval.domain.gate import Gate
 from agenteval.domain.records import RunStatus
 from agenteval.domain.scenario import EffectivePolicy, Policy, RuleLogic, VerdictPolicy
 from agenteval.domain.text import Language
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from agenteval.domain.records import Run
     from agenteval.domain.scenario import Scenario
     from agenteval.domain.target import Target
+    from agenteval.reporting.report import RunReport
     from agenteval.services.runs import Plan
 
 Overrides: TypeAlias = "dict[str, Any]"
@@ -38,15 +40,8 @@ SETTLED = ("scenarios", "target", "name", "repeats", "sample", "seed", "case_tim
 """What a run keeps from its beginning to its end, however often it is resumed."""
 
 
-def _number(text: str) -> Fraction:
-    try:
-        return exact(text)
-    except ValueError as error:
-        raise typer.BadParameter(str(error)) from error
-
-
 def _threshold(name: str, about: str) -> Any:
-    return typer.Option(f"--{name}", parser=_number, metavar="0..1", help=about)
+    return typer.Option(f"--{name}", parser=rate, metavar="0..1", help=about)
 
 
 def run(
@@ -97,6 +92,10 @@ def run(
     junit: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a JUnit report.")] = None,
     markdown: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a Markdown report.")] = None,
     json_out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a JSON report.")] = None,
+    min_success_rate: MinSuccessRate = None,
+    min_pass_rate: MinPassRate = None,
+    max_unscored: MaxUnscored = None,
+    no_regression_from: NoRegressionFrom = "",
     lang: Lang = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False,
 ) -> None:
@@ -134,18 +133,21 @@ def run(
         )
         invocation.secrets |= plan.target.secrets
         start = partial(_create, plan)
+    gate = Gate(min_success_rate, min_pass_rate, max_unscored, no_regression=bool(no_regression_from))
     output.writable(*paths.values())
 
     async def evaluated() -> int:
         from agenteval.bootstrap import app
 
         async with app(invocation.settings()) as wired:
+            before = await reports.find(wired, no_regression_from) if no_regression_from else None
             with stopped_by_signals(invocation.note) as stop:
                 ended = await _work(wired, start, invocation, stop, quiet=quiet)
             if ended is None or ended.status is RunStatus.INTERRUPTED:
                 return stop.code
-            await _report(wired, ended, paths, Format.JSON if as_json else Format.TERMINAL, lang)
-        return 0 if ended.status is RunStatus.COMPLETED else NOT_COMPLETED
+            report = await _report(wired, ended, paths, Format.JSON if as_json else Format.TERMINAL, lang)
+            code = await gated(wired, gate, before, report, invocation)
+        return code if ended.status is RunStatus.COMPLETED else NOT_COMPLETED
 
     raise typer.Exit(run_async(evaluated()))
 
@@ -218,7 +220,9 @@ async def _work(
     return ended
 
 
-async def _report(app: "App", run: "Run", paths: Mapping[Format, Path], form: Format, lang: Language | None) -> None:
+async def _report(
+    app: "App", run: "Run", paths: Mapping[Format, Path], form: Format, lang: Language | None
+) -> "RunReport":
     """Into files, and on stdout whatever becomes of those."""
     report = await reports.report_of(app, run)
     try:
@@ -228,3 +232,4 @@ async def _report(app: "App", run: "Run", paths: Mapping[Format, Path], form: Fo
         raise
     finally:
         await reports.show(report, form, lang)
+    return report

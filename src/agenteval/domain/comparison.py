@@ -4,8 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from agenteval.domain.json_value import Json
 from agenteval.domain.outcome import ZERO, CaseOutcome
 from agenteval.domain.paired import Bits, PairedTest, difference_interval, holm, mcnemar, permutation
+from agenteval.domain.records import Run
 from agenteval.domain.run_summary import MeasureName
 from agenteval.domain.statistics import Interval, mean
 
@@ -58,6 +60,26 @@ class Comparison:
     rose: tuple[Flip, ...]
     only_before: tuple[str, ...]
     only_after: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A part of the configuration, by its JSON pointer, that two runs do not share; None: it has none."""
+
+    pointer: str
+    before: Json
+    after: Json
+
+
+@dataclass(frozen=True, slots=True)
+class RunComparison:
+    """`changed_cases` are common cases whose content is not the same: their outcomes answer different questions."""
+
+    before: Run
+    after: Run
+    comparison: Comparison
+    settings: tuple[Setting, ...]
+    changed_cases: tuple[str, ...]
 
 
 def compare(before: CaseOutcomes, after: CaseOutcomes, bits: Bits) -> Comparison:

@@ -6,14 +6,16 @@ from fractions import Fraction
 from math import floor
 
 from agenteval.domain.outcome import SuccessLevel
-from agenteval.domain.run_summary import Measure, Repeated, RunSummary, Share, UsageTotal
+from agenteval.domain.paired import PairedTest
+from agenteval.domain.run_summary import Measure, MeasureName, Repeated, RunSummary, Share, UsageTotal
+from agenteval.domain.statistics import Interval
 from agenteval.reporting.labels import Labels
 from agenteval.reporting.level import Level
 
 NONE = "—"
 DIGITS = 4
 SMALL_N = 20
-MEASURES = ("intent_accuracy", "avg_completion", "success_rate", "pass_rate")
+MEASURES = tuple(name.value for name in MeasureName)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,29 @@ def interval(of: Measure, labels: Labels) -> str:
         return NONE
     low, high = (_hundredths(Fraction(bound), 3) for bound in (of.interval.low, of.interval.high))
     return labels("percent", value=f"{low}–{high}")
+
+
+def points(difference: Fraction | None, labels: Labels) -> str:
+    """A difference of two rates, in percentage points with its sign."""
+    return NONE if difference is None else labels("points", value=_signed(difference))
+
+
+def points_interval(of: Interval | None, labels: Labels) -> str:
+    if of is None:
+        return NONE
+    return labels("points", value=f"{_signed(Fraction(of.low), 3)} … {_signed(Fraction(of.high), 3)}")
+
+
+def _signed(difference: Fraction, digits: int = DIGITS) -> str:
+    amount = _hundredths(abs(difference), digits)
+    return amount if amount == "0" else f"{'-' if difference < 0 else '+'}{amount}"
+
+
+def p_value(test: PairedTest | None, p: Fraction | None) -> str:
+    """With its standard error when it was simulated."""
+    if test is None or p is None:
+        return NONE
+    return number(p) if test.error is None else f"{number(p)} ± {test.error:.4f}"
 
 
 def figures(summary: RunSummary, labels: Labels) -> list[Figure]:

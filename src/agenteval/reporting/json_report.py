@@ -82,7 +82,7 @@ def _summary(summary: RunSummary) -> dict[str, Any]:
     return {
         **_fields(summary, "cases", "attempts", "flaky", "conflicts", "layers_disagree"),
         "levels": {"unsettled" if level is None else level.value: n for level, n in summary.levels.items()},
-        **{name: _measure(getattr(summary, name)) for name in MEASURES},
+        **{name: measure_members(getattr(summary, name)) for name in MEASURES},
         "repeated": [
             {
                 **_fields(repeated, "k", "n", "of"),
@@ -99,7 +99,8 @@ def _summary(summary: RunSummary) -> dict[str, Any]:
     }
 
 
-def _measure(measure: Measure) -> dict[str, Any]:
+def measure_members(measure: Measure) -> dict[str, Any]:
+    """What stands in a report for one rate."""
     bounds = measure.interval
     return {
         "value": _decimal(measure.value),

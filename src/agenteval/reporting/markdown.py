@@ -7,6 +7,7 @@ from agenteval.domain.outcome import RuleResult
 from agenteval.domain.text import Language
 from agenteval.domain.transcript import Turn
 from agenteval.reporting import figures
+from agenteval.reporting.comparison import Section
 from agenteval.reporting.escape import for_markdown, markdown_fence
 from agenteval.reporting.explain import policy_in_words, why
 from agenteval.reporting.items import Item, items, more_detail
@@ -42,6 +43,20 @@ async def markdown_report(report: RunReport, lang: Language) -> AsyncIterator[st
         if entry.needs_reasons:
             yield "".join(_entry(entry, labels))
     yield "".join(_foot(report, list(policies), labels))
+
+
+def markdown_sections(sections: Iterable[Section]) -> str:
+    """Tables and lines under their titles."""
+    return "\n".join("".join(_section(section)) for section in sections)
+
+
+def _section(section: Section) -> Iterator[str]:
+    if section.title:
+        yield f"## {for_markdown(section.title)}\n\n"
+    if section.columns:
+        yield from _table(section.columns, section.rows)
+    else:
+        yield from (f"{for_markdown(line)}\n" for (line,) in section.rows)
 
 
 def _head(report: RunReport, labels: Labels) -> Iterator[str]:

@@ -11,6 +11,7 @@ from rich.text import Text
 from agenteval.domain.outcome import RuleResult
 from agenteval.domain.text import Language
 from agenteval.reporting import figures, layout
+from agenteval.reporting.comparison import Section
 from agenteval.reporting.escape import for_terminal
 from agenteval.reporting.explain import policy_in_words, why
 from agenteval.reporting.items import Item, items
@@ -89,6 +90,13 @@ async def print_side_by_side(reports: Sequence[RunReport], lang: Language, out: 
     page.side_by_side(reports, outcomes)
 
 
+def print_sections(sections: Iterable[Section], lang: Language, out: TextIO) -> None:
+    """Tables and lines under their titles."""
+    page = _Page.on(out, lang)
+    for section in sections:
+        page.section(section)
+
+
 def print_result(result: RuleResult, lang: Language, out: TextIO) -> None:
     """One result by itself, without a run around it."""
     _Page.on(out, lang).result(result)
@@ -156,6 +164,16 @@ class _Page:
     def named(self, rows: Iterable[tuple[str, Text]]) -> None:
         """Values beside their names."""
         self.table(("", ""), [(self.text(name, "dim"), value) for name, value in rows])
+
+    def section(self, section: Section) -> None:
+        if section.title:
+            self.title(section.title)
+        rows = [tuple(map(self.text, row)) for row in section.rows]
+        if section.columns:
+            self.table(section.columns, rows, fixed=section.fixed)
+        else:
+            for (line,) in rows:
+                self.line(line)
 
     # ---- the parts ---------------------------------------------------------------------------------------------------
 

@@ -1,34 +1,13 @@
 """Runs beside each other: two of them case by case, or all of one target in their order."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from random import Random
 
-from agenteval.domain.comparison import CaseOutcomes, Comparison, compare
+from agenteval.domain.comparison import CaseOutcomes, RunComparison, Setting, compare
 from agenteval.domain.json_value import Json, below, canonical
 from agenteval.domain.records import Run
 from agenteval.storage import attempts, runs
 from agenteval.storage.store import Store
-
-
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """A part of the configuration, by its JSON pointer, that two runs do not share; None: it has none."""
-
-    pointer: str
-    before: Json
-    after: Json
-
-
-@dataclass(frozen=True, slots=True)
-class RunComparison:
-    """`changed_cases` are common cases whose content is not the same: their outcomes answer different questions."""
-
-    before: Run
-    after: Run
-    comparison: Comparison
-    settings: tuple[Setting, ...]
-    changed_cases: tuple[str, ...]
 
 
 async def comparison(store: Store, before: Run, after: Run) -> RunComparison:

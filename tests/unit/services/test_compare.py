@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from agenteval.domain.comparison import Setting
 from agenteval.domain.outcome import CaseOutcome, SuccessLevel
 from agenteval.domain.records import Run, RunCase, RunStatus
 from agenteval.domain.run_summary import MeasureName
-from agenteval.services.compare import Setting, comparison
+from agenteval.services.compare import comparison
 from agenteval.storage import runs
 from agenteval.storage.store import Store
 from agenteval.storage.writer import Writer
