@@ -53,6 +53,15 @@ def narrow(text: str) -> str:
     return text if text.isascii() else text.translate(_NARROW)
 
 
+_SPOKEN = str.maketrans({**{digit: str(value) for digit, value in _DIGITS.items()}, "幺": "1"})
+_SPOKEN_RUN = re.compile(rf"[{''.join(_DIGITS)}幺](?:[\s-]?[{''.join(_DIGITS)}幺]){{6,}}")
+
+
+def digits(text: str) -> str:
+    """The text with long runs of Chinese digits as they are dictated ("幺三八零零一三八零零零") in ASCII; same length."""
+    return text if text.isascii() else _SPOKEN_RUN.sub(lambda run: run.group().translate(_SPOKEN), text)
+
+
 def numbers(text: str) -> Iterator[tuple[int, int, Fraction]]:
     """Every number `(start, end, value)` of a narrow text. Dates, clock times, ordinals and codes (G101) are none."""
     for m in _NUMBER.finditer(text):

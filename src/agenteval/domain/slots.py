@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from agenteval.domain.moments import Clock, Day, comparable_days, dates, same_clock, same_day, times
-from agenteval.domain.numerals import CHINESE, DECIMAL, ENGLISH, narrow, number, numbers
+from agenteval.domain.numerals import CHINESE, DECIMAL, ENGLISH, digits, narrow, number, numbers
 from agenteval.domain.text import fold, occurrences, quote_form
 
 
@@ -122,6 +122,8 @@ _RANGE_GAP = 5  # characters between the ends of a range: "50元 到 100元"
 
 def _verbatim(expected: str, text: str) -> list[Found]:
     words = _words(expected)
+    if expected.strip().isdecimal():
+        text = digits(text)
     spans = ((start, end, text[start:end]) for start, end in occurrences(expected.strip(), text))
     return [Found(start, end, said, quote_form(said)) for start, end, said in spans if _words(said) == words]
 
@@ -206,7 +208,7 @@ _PHONE = re.compile(
 
 
 def _phones(text: str) -> _Values:
-    return ((m.start(), m.end(), re.sub(r"\D", "", m.group())) for m in _PHONE.finditer(text))
+    return ((m.start(), m.end(), re.sub(r"\D", "", m.group())) for m in _PHONE.finditer(digits(text)))
 
 
 def _same_phone(one: str, other: str) -> bool:
@@ -239,7 +241,7 @@ def _urls(text: str) -> _Values:
 
 
 def _id_cards(text: str) -> _Values:
-    return ((m.start(), m.end(), re.sub(r"\s", "", m.group()).upper()) for m in _ID_CARD.finditer(text))
+    return ((m.start(), m.end(), re.sub(r"\s", "", m.group()).upper()) for m in _ID_CARD.finditer(digits(text)))
 
 
 # ---- date with time --------------------------------------------------------------------------------------------------

@@ -23,6 +23,7 @@ from itertools import islice
 
 from agenteval.domain.clauses import is_negated
 from agenteval.domain.evidence import Match, Span, Speaker, cuts_negation
+from agenteval.domain.numerals import digits
 from agenteval.domain.regex import TextTooLong, compile_pattern
 from agenteval.domain.slots import Found, SlotType, differ, find, matches, same
 from agenteval.domain.text import cuts_word, quote_form
@@ -101,6 +102,7 @@ _remembered_matches = lru_cache(maxsize=1024)(matches)  # a slot is looked at be
 def _of_pattern(pattern: str, text: str) -> list[Found]:
     """A pattern describes a whole value; in a text that value stands between word boundaries."""
     compiled = compile_pattern(_unanchored(pattern))
+    text = digits(text)
     found = ((start, end, text[start:end]) for start, end in islice(compiled.spans(text), MAX_FOUND))
     return [Found(s, e, said, quote_form(said)) for s, e, said in found if said and not cuts_word(text, s, e)]
 

@@ -360,3 +360,22 @@ async def test_a_claim_against_a_failed_call_shows_both() -> None:
         ("agent", "已为您预约成功！"),
         ("tool", "no free slot"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("item", "message"),
+    [
+        (phone(), "电话是一三八零零一三八零零零"),
+        (phone(), "我的号码幺三八 零零幺三 八零零零，谢谢"),
+        (slot("order", "订单号", "20260917"), "订单号是二零二六零九一七"),
+        (slot("order", "订单号", "20260917", pattern=r"\d{8}"), "订单号是二零二六零九幺七"),
+        (slot("id", "身份证号", "110101199003074514", "id_card"), "身份证幺幺零幺零幺幺九九零零三零七四五幺四"),
+        (slot("order", "order number", "20260917"), "The order is 二零二六零九一七"),
+    ],
+)
+async def test_dictated_digits_are_digits(item: dict[str, Any], message: str) -> None:
+    assert await statuses(dialog((message, "好的，已登记。")), item) == ["filled"]
+
+
+async def test_other_dictated_digits_are_another_value() -> None:
+    assert await statuses(dialog(("电话是一三九零零一三八零零零", "好的。")), phone()) == ["invalid"]
