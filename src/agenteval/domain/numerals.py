@@ -58,7 +58,7 @@ _SPOKEN_RUN = re.compile(rf"[{''.join(_DIGITS)}幺](?:[\s-]?[{''.join(_DIGITS)}�
 
 
 def digits(text: str) -> str:
-    """The text with long runs of Chinese digits as they are dictated ("幺三八零零一三八零零零") in ASCII; same length."""
+    """The text with long runs of dictated Chinese digits ("幺三八零零一三八零零零") in ASCII; same length."""
     return text if text.isascii() else _SPOKEN_RUN.sub(lambda run: run.group().translate(_SPOKEN), text)
 
 
