@@ -3,10 +3,11 @@
 Code decides steps with a `tool` or with `keywords`. The recorded call comes first: one that succeeded is the step (and
 what the agent says of it from then on shows it, too); one that failed outranks the words, and words that claim success
 against it are `claim_contradicted`. Without such a call the keywords decide: one of them in a reply, in a clause that
-neither denies nor promises nor asks. A call whose success the step demands and nothing reports is left to the keywords,
-then to the judge.
+neither denies nor promises nor asks, unless to ask is the step. A call whose success the step demands and nothing
+reports is left to the keywords, then to the judge.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -84,13 +85,21 @@ def _claims(step: Step, dialog: Dialog) -> Iterator[Shown]:
     for turn in dialog:
         reply = turn.reply_text if turn.answered else ""
         places = sorted(place for keyword in step.keywords for place in occurrences(keyword, reply))
-        said = next((start for start, end in places if _states(reply, start, end)), None)
+        said = next((start for start, end in places if _states(step, reply, start, end)), None)
         if said is not None:
             yield Shown(AgentQuote(turn.index, quotable(reply, said)), None)
 
 
-def _states(reply: str, start: int, end: int) -> bool:
-    return not (is_negated(reply, start, end) or is_promised(reply, start) or is_asked(reply, start))
+def _states(step: Step, reply: str, start: int, end: int) -> bool:
+    if is_negated(reply, start, end) or is_promised(reply, start):
+        return False
+    return bool(_TO_ASK.search(f"{step.name} {step.description}")) or not is_asked(reply, start)
+
+
+_TO_ASK = re.compile(
+    r"(?<![a-z])(?:asks?|asking|asked|inquir\w*|enquir\w*)(?![a-z])|[询追提查]问|請問|请问|問清|问清|问明|反问",
+    re.IGNORECASE,
+)
 
 
 def _by_tool(step: Step, tool: ToolUse, dialog: Dialog, claims: tuple[Shown, ...]) -> ToolStepAnswer | None:
