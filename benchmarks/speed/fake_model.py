@@ -28,9 +28,15 @@ class Fault(StrEnum):
 
 
 FAULT_PERIOD = 50
-FAULTS = {7: Fault.UNANSWERED, 17: Fault.SERVER_ERROR, 27: Fault.RATE_LIMITED, 37: Fault.DROPPED, 47: Fault.MALFORMED}
-"""By the number of the call within each period: 2 % of each kind, and never two at once. What was not answered is
-called again last of all, so an unanswered call late in the period would always strike one of those twice."""
+FAULT_SHIFT = 3
+FAULTS = {7: Fault.SERVER_ERROR, 17: Fault.RATE_LIMITED, 27: Fault.DROPPED, 37: Fault.UNANSWERED, 47: Fault.MALFORMED}
+
+
+def fault_at(call: int) -> Fault | None:
+    """2 % of each kind by the number of the call, never two at once. The places move from period to period: with 100
+    calls in flight a repeated call comes about 100 calls later, and would meet the same fault again and again."""
+    return FAULTS.get((call + FAULT_SHIFT * (call // FAULT_PERIOD)) % FAULT_PERIOD)
+
 
 _LINE = re.compile(r"^(?:\[\d+\] )?(user|agent|assistant): (.*)$", re.MULTILINE)
 _LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
@@ -68,7 +74,7 @@ class Server:
         counts.requests += 1
         counts.in_flight += 1
         counts.max_in_flight = max(counts.max_in_flight, counts.in_flight)
-        fault = FAULTS.get(counts.requests % FAULT_PERIOD) if self._has_faults else None
+        fault = fault_at(counts.requests) if self._has_faults else None
         request = orjson.loads(body)
         prompts = [message["content"] for message in request["messages"]]
         counts.prompt_chars += sum(map(len, prompts))

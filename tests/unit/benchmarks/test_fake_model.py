@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks.speed import floor
 from benchmarks.speed.conversations import conversation
-from benchmarks.speed.fake_model import FAULT_PERIOD, Server, answer
+from benchmarks.speed.fake_model import FAULT_PERIOD, Server, answer, fault_at
 
 REQUEST = {
     "model": "fake",
@@ -47,6 +47,12 @@ def test_each_kind_of_fault_strikes_two_of_a_hundred_calls_at_places_that_are_kn
     assert first == again
     kinds = ("500", "429", "dropped", "malformed", "unanswered")
     assert Counter(first) == {"answered": 90, **dict.fromkeys(kinds, 2)}
+
+
+def test_a_call_that_is_repeated_a_hundred_calls_later_does_not_meet_its_fault_again() -> None:
+    faulty = [call for call in range(1, 1000) if fault_at(call)]
+    assert len(faulty) == 100
+    assert not any(fault_at(call) is fault_at(call + 100) for call in faulty)
 
 
 def test_without_faults_every_call_is_answered_and_counted_with_its_characters() -> None:
