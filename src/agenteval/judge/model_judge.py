@@ -65,9 +65,9 @@ class ModelJudge:
         return None
 
     async def _batch(self, dialog: Dialog, batch: Batch, calls: list[Call]) -> dict[str, Verdict]:
-        samples = await asyncio.gather(*(self._sample(dialog, batch, sample, calls) for sample in range(batch.samples)))
         if batch.samples == 1:
-            return samples[0]
+            return await self._sample(dialog, batch, 0, calls)
+        samples = await asyncio.gather(*(self._sample(dialog, batch, sample, calls) for sample in range(batch.samples)))
         return {question.key: vote([sample[question.key] for sample in samples]) for question in batch.questions}
 
     async def _sample(self, dialog: Dialog, batch: Batch, sample: int, calls: list[Call]) -> dict[str, Verdict]:
