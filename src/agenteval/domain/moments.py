@@ -184,12 +184,18 @@ _DAYPARTS = {
 _PART_CN = r"凌晨|半夜|深夜|早上|早晨|清晨|上午|中午|正午|下午|傍晚|晚上|夜里|(?<=[今明昨后])[早晚]"
 _PART_EN = r"(?:in\s+the\s+(?:morning|afternoon|evening)|at\s+night)"
 _HOUR_WORD = r"(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)"
+_AFTER_HOUR = (
+    r"(?=\s?(?:[,;!?)]|\.(?!\d)|\Z)"
+    r"|\s(?:on|for|in|if|and|or|then|tonight|today|tomorrow|please|sharp|is|would|will|works|suits|with|under|as)\b)"
+)
+"""What stands after "at 9" when it is an hour: no street ("at 9 Rose Hill"), price or the like."""
 _MERIDIEM = r"(?:a\.?m\b\.?|p\.?m\b\.?)"
 _TIME = re.compile(
     rf"(?:(?P<part>{_PART_CN})的?\s?)?(?:(?<!\d)(?<!\d[:.])(?P<h24>\d{{1,2}}):(?P<m24>\d{{2}})(?::\d{{2}})?(?![\d:])(?:\s?(?P<ampm24>{_MERIDIEM}|{_PART_EN}))?"
-    rf"|(?P<cn_hour>(?<!\d)(?<!\d[:.])\d{{1,2}}|(?<![有早快慢多少差])[{CHINESE}]{{1,3}})\s?[点點时](?!间|候|评|餐|赞|击)"
+    rf"|(?P<cn_hour>(?<!\d)(?<!\d[:.])\d{{1,2}}|(?<![有早快慢多少差周])(?<!星期)(?<!礼拜)[{CHINESE}]{{1,3}})\s?[点點时](?!间|候|评|餐|赞|击)"
     rf"(?:(?P<half>半)|(?P<quarter>[一三])刻|(?P<cn_minute>\d{{1,2}}|[{CHINESE}]{{1,3}})(?:分|(?![\d:个位人间张元块天晚月日]))|(?P<whole>[钟整]))?)"
     rf"|\b(?P<hour>\d{{1,2}}|{_HOUR_WORD})\s?(?:(?P<ampm>{_MERIDIEM})|(?P<oclock>o'?\s?clock\b)?\s?(?P<en_part>{_PART_EN})|(?P<bare>o'?\s?clock\b))"
+    rf"|(?<=\bat\s)(?P<at_hour>\d{{1,2}}|{_HOUR_WORD}){_AFTER_HOUR}"
     rf"|\b(?P<past>half|quarter)\s+(?P<side>past|to)\s+(?P<past_hour>\d{{1,2}}|{_HOUR_WORD})\b(?:\s?(?P<past_part>{_MERIDIEM}|{_PART_EN}))?"
     rf"|(?P<daypart>{_PART_CN}|\b(?:morning|afternoon|evening|midday|noon|midnight|tonight|night)\b)",
     re.IGNORECASE,
@@ -219,7 +225,7 @@ def _clock(m: re.Match[str]) -> Clock | None:
             return None  # 一点: "a little"
         minute = 30 if m["half"] else 15 * _whole(m["quarter"]) if m["quarter"] else _whole(m["cn_minute"] or "0")
         return _time(_whole(m["cn_hour"]), minute, m["part"])
-    return _time(_whole(m["hour"]), 0, m["ampm"] or m["en_part"])
+    return _time(_whole(m["hour"] or m["at_hour"]), 0, m["ampm"] or m["en_part"])
 
 
 def _time(hour: int, minute: int, half: str | None, *, padded: bool = False) -> Time | None:

@@ -174,7 +174,7 @@ _CURRENCIES = {
     "HKD": r"hk\$|hkd|港币|港元",
 }
 _CURRENCY = "|".join(_CURRENCIES.values())
-_AMOUNT = rf"(?:(?:{DECIMAL})[十百千万亿]{{0,2}}|[{CHINESE}]{{1,20}}|{ENGLISH})"
+_AMOUNT = rf"(?:(?:{DECIMAL})\s?[十百千万亿]{{0,2}}|[{CHINESE}]{{1,20}}|{ENGLISH})"
 _MONEY = re.compile(
     rf"(?P<before>hk\$|us\$|[$¥€£]|\b(?:usd|cny|rmb|eur|gbp|hkd|jpy)\b|人民币)\s?(?P<amount>(?:{DECIMAL})(?:[kK]\b|[十百千万亿]{{0,2}}))(?:\s?[元])?"
     rf"|(?<![\d.,A-Za-z])(?P<number>{_AMOUNT})\s?(?P<after>{_CURRENCY})(?![a-z])(?:(?P<jiao>[\d一二三四五六七八九])(?:毛|角|(?![\d{CHINESE}个位人间])))?",
@@ -199,6 +199,7 @@ def _currency(written: str) -> str:
 _PHONE = re.compile(
     r"(?<![\dA-Za-z_.,])(?:"
     r"(?:\+?86[\s-]?)?1[3-9](?:[\s-]?\d){9}"  # Chinese mobile
+    r"|0\d{2,4}(?:\s\d{3,4}){2}|07\d{3}\s\d{6}"  # British, as it is written
     r"|0\d{2,3}[\s-]?\d{7,8}|[48]00[\s-]?\d{3}[\s-]?\d{4}"  # Chinese landline, service
     r"|(?:\+?1[\s.-]?)?(?:\(\d{3}\)\s?|\d{3}[\s.-]|[2-9]\d{2})\d{3}[\s.-]?\d{4}"  # North American
     r"|\+\d{1,3}(?:[\s.-]?\d{2,5}){2,5}"  # international

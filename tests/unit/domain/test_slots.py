@@ -94,6 +94,7 @@ class TestMoney:
             ("五百块钱", 500, "CNY"),
             ("两块五", "2.5", "CNY"),
             ("3万元", 30000, "CNY"),
+            ("5 万元", 50000, "CNY"),
             ("$20", 20, "USD"),
             ("USD 30", 30, "USD"),
             ("20 dollars", 20, "USD"),
@@ -132,7 +133,11 @@ class TestPhone:
         assert [f.text for f in matches("13800138000", f"电话是{text}，2位", S.PHONE)] == [text]
 
     @pytest.mark.parametrize(
-        "text", ["010-62345678", "400-123-4567", "(415) 555-0100", "415.555.0100", "+44 20 7946 0000", "6234 5678"]
+        "text",
+        [
+            *("010-62345678", "400-123-4567", "(415) 555-0100", "415.555.0100", "+44 20 7946 0000", "6234 5678"),
+            *("07700 900461", "07700 900 461", "0161 496 0733", "020 7946 0958"),
+        ],
     )
     def test_valid(self, text: str) -> None:
         assert [f.text for f in find(S.PHONE, f"打 {text} 吧")] == [text]
@@ -280,12 +285,20 @@ class TestTimes:
             ("3 o'clock", Time(3, 0, False)),
             ("09:30", Time(9, 30, True)),
             ("明早", Daypart("morning")),
+            ("周五九点", Time(9, 0, False)),
+            ("周三十点二十", Time(10, 20, False)),
+            ("on Saturday at eight, please", Time(8, 0, False)),
+            ("Friday at 9 is great", Time(9, 0, False)),
+            ("at 9 in the morning", Time(9, 0, True)),
         ],
     )
     def test_value(self, text: str, value: Hashable) -> None:
         assert values(S.TIME, text) == [value]
 
-    @pytest.mark.parametrize("text", ["25:00", "3:75", "有一点问题", "一点建议", "3小时", "早点来", "1:2:3"])
+    @pytest.mark.parametrize(
+        "text",
+        ["25:00", "3:75", "有一点问题", "一点建议", "3小时", "早点来", "1:2:3", "at 9 Rose Hill", "at 5.5 percent"],
+    )
     def test_no_time(self, text: str) -> None:
         assert values(S.TIME, text) == []
 
