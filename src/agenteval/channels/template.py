@@ -22,6 +22,11 @@ class Template:
         """As it stands in a target."""
         return self.body
 
+    @property
+    def names(self) -> set[str]:
+        """Of its places."""
+        return _names(self.body)
+
     @classmethod
     def parse(cls, body: Any, names: Collection[str]) -> "Template":
         """Raises ValueError for a place whose name is not in `names`."""

@@ -44,4 +44,6 @@ def _template(path: Path, lang: str) -> str:
     """Paths in it count from the working directory, as they do in every target."""
     template = files("agenteval.cli").joinpath("templates", TEMPLATES[path.name].format(lang))
     text = template.read_text(encoding="utf-8")
-    return text.replace("callable: agent.py", f"callable: {path.with_name('agent.py').as_posix()}")
+    for name in TEMPLATES:
+        text = text.replace(f" {name}", f" {path.with_name(name).as_posix()}")
+    return text

@@ -76,7 +76,10 @@ def test_all_problems_are_told_at_once() -> None:
 @pytest.mark.parametrize(
     ("channel", "params"),
     [
-        ("http", {"url": "http://a", "headers": {"X-Key": "sk-canary"}, "request": {"key": "sk-canary"}}),
+        (
+            "http",
+            {"url": "http://a", "headers": {"X-Key": "sk-canary"}, "request": {"key": "sk-canary", "q": "{message}"}},
+        ),
         ("openai_chat", {"base_url": "http://a", "model": "m", "api_key": "sk-canary", "headers": {"X": "sk-canary"}}),
     ],
 )

@@ -10,7 +10,7 @@ import pytest
 from aiohttp import web
 
 from agenteval.channels.build import factory
-from agenteval.domain.errors import DestinationForbidden, TargetUnavailable
+from agenteval.domain.errors import DestinationForbidden, InputError, TargetUnavailable
 from agenteval.domain.target import Target
 from agenteval.domain.transcript import ToolCall, Turn, TurnStatus
 from agenteval.net.guard import Guard
@@ -197,12 +197,30 @@ async def test_a_reply_that_is_nested_too_deeply_is_told_in_one_way(levels: int)
 
 async def test_half_an_emoji_comes_back_whole_in_what_was_said_before() -> None:
     halved = b'{"reply": {"\\ud83d": "\\ude00"}, "id": "\\ud83d"}'
-    params = {"reply": "reply", "request": ["{history}", "{conversation_id}"], "conversation_id_path": "id"}
+    params = {
+        "reply": "reply",
+        "request": ["{history}", "{conversation_id}", "{message}"],
+        "conversation_id_path": "id",
+    }
     async with ScriptedAgent(json_of(halved), {"reply": "ok"}) as agent:
         turns = await talk("http", {**params, "url": f"{agent.url}/{{conversation_id}}"}, "你好", "再见")
     assert [turn.status for turn in turns] == [OK, OK]
-    history, id_ = agent.asked[1]["body"]
+    history, id_, _ = agent.asked[1]["body"]
     assert (history[1]["content"], id_) == ('{"\ufffd":"\ufffd"}', "\ufffd")
+
+
+@pytest.mark.parametrize(
+    ("params", "place"),
+    [
+        ({"request": {"text": "hello"}}, "request or url"),
+        ({"request": ["{history}"]}, "request or url"),
+        ({"method": "GET"}, "url (GET has no body)"),
+    ],
+)
+def test_a_request_that_never_tells_the_message_is_refused(params: dict[str, Any], place: str) -> None:
+    with pytest.raises(InputError) as refused:
+        factory(Target("bot", "http", {"url": "http://127.0.0.1:9/", **params}))
+    assert place in str(refused.value)
 
 
 async def test_what_is_neither_json_nor_text_is_malformed(agent: FaultyAgent) -> None:
@@ -263,7 +281,7 @@ async def test_an_agent_that_should_give_an_id_and_does_not_fails() -> None:
 
 
 async def test_a_message_that_was_refused_is_no_turn_of_the_agents() -> None:
-    body = {"n": "{turn_index}", "past": "{history}"}
+    body = {"n": "{turn_index}", "past": "{history}", "said": "{message}"}
     async with ScriptedAgent("a", web.Response(status=503), "b") as agent:
         await talk("http", {"url": agent.url, "request": body}, "1", "2", retries=1)
     assert [asked["body"]["n"] for asked in agent.asked] == [0, 1, 1]

@@ -119,6 +119,10 @@ class Http(ChannelFactory):
     def __post_init__(self) -> None:
         if self.poll and origin(str(self.poll.url.body)) != origin(str(self.url.body)):
             raise ValueError("poll.url must be at the same scheme, host and port as url")
+        sent = self.url.names if self.method == "GET" else self.url.names | self.request.names
+        if not sent & {"message", "messages"}:
+            place = "url (GET has no body)" if self.method == "GET" else "request or url"
+            raise ValueError(f"the agent would never get the user's message: put {{message}} into {place}")
 
     def create(self, target: Target, guard: Guard) -> "HttpChannel":
         return HttpChannel(self, Endpoint(str(self.url.body), target, guard))
