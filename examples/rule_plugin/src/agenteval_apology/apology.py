@@ -7,12 +7,13 @@ from enum import StrEnum
 from functools import cached_property
 from importlib.resources import files
 
+from agenteval.domain.clauses import is_negated
 from agenteval.domain.forms import AgentQuote, Form
 from agenteval.domain.outcome import RuleResult
 from agenteval.domain.ports import Role
 from agenteval.domain.questions import Answers, Ask, Question, Unscored
 from agenteval.domain.scenario import Case
-from agenteval.domain.text import is_blank, is_negated
+from agenteval.domain.text import is_blank
 from agenteval.domain.transcript import Dialog
 from agenteval.rules import EvalRule, register_rule
 from agenteval.rules.reasons import say, unscored_text
