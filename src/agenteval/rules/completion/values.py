@@ -21,7 +21,7 @@ from enum import Enum, auto
 from functools import lru_cache
 from itertools import islice
 
-from agenteval.domain.clauses import is_negated
+from agenteval.domain.clauses import clause_before, is_negated, negations
 from agenteval.domain.evidence import Match, Span, Speaker, cuts_negation
 from agenteval.domain.numerals import digits
 from agenteval.domain.regex import TextTooLong, compile_pattern
@@ -38,7 +38,7 @@ MAX_FOUND = 100
 """Places of a pattern that are looked at in one text."""
 
 UNMISTAKABLE = {SlotType.PHONE, SlotType.EMAIL, SlotType.ID_CARD, SlotType.URL}
-_CHANGE = re.compile(
+CHANGE = re.compile(
     r"改|换|更正|纠正|应该是|不是|说错|\b(?:instead|actually|chang|rather|correct|make\s+it|meant|no)\b", re.IGNORECASE
 )
 _NEAR = 16
@@ -214,7 +214,7 @@ def _is_about(slot: Slot, text: str, value: Span, others: Sequence[Slot]) -> boo
     said = about(text, value.start, value.end)
     if slot.type in UNMISTAKABLE:
         return not _BESIDES.search(said.text)
-    changed = _CHANGE.search(text, max(0, value.start - _NEAR), value.start)
+    changed = CHANGE.search(text, max(0, value.start - _NEAR), value.start)
     return bool(slot.values) or slot.type is SlotType.TEXT or changed is not None or speaks_of(slot, said, others)
 
 
@@ -223,7 +223,7 @@ def _replaces(other: Span, said: Span, dialog: Dialog) -> bool:
     if not is_after(other, said):
         return False
     between = dialog[said.turn].sent_message[said.end : other.start] if other.turn == said.turn else ""
-    return other.turn > said.turn or _CHANGE.search(between) is not None
+    return other.turn > said.turn or CHANGE.search(between) is not None
 
 
 def is_after(other: Span, said: Span) -> bool:
@@ -243,12 +243,13 @@ _REFUSED_AFTER = re.compile(
 
 def _how_said(slot: Slot, message: str, found: Found) -> _Said:
     """A negation directly before a value denies it ("不要红色"). One elsewhere in its clause may deny the value or
-    something about it ("打不开热水器", "my washer does not start")."""
+    something about it ("打不开热水器", "my washer does not start", "the $60 are not mine")."""
     if cuts_negation(message, found.start) or _REFUSED_AFTER.match(message, found.end):
         return _Said.DENIED
     if not is_negated(message, found.start, found.end):
         return _Said.STATED
-    return _Said.DENIED if slot.constrained else _Said.UNCLEAR
+    denied = any(m["negation"] for m in negations(clause_before(message, found.start)))
+    return _Said.DENIED if denied and slot.constrained else _Said.UNCLEAR
 
 
 def _mentions(slot: Slot, dialog: Dialog) -> Iterator[tuple[Span, _Said]]:

@@ -71,6 +71,7 @@ INVOICE = slot("invoice", "是否需要发票", "是", values=["是", "否"])
         (slot("item", "家电", "热水器"), "我打不开热水器", "unscored"),
         (slot("item", "item", "package"), "I haven't received my package", "unscored"),
         (slot("item", "appliance", "washer"), "My washer does not start", "unscored"),
+        (slot("amount", "disputed amount", "$60", type="money"), "A payment of $60 isn't mine", "unscored"),
     ],
 )
 async def test_a_value_may_hold_a_negation_and_may_be_denied(item: dict[str, Any], message: str, status: str) -> None:
