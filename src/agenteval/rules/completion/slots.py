@@ -132,7 +132,9 @@ def conclude(slot: Slot, dialog: Dialog, answer: Judged[SlotAnswer] | Unscored, 
                 return SlotOutcome(slot, None, "", reason=_UNVERIFIABLE, cause=Cause.EVIDENCE)
             return replace(_judged(slot, dialog, answer, stated), noted=provenance(answer))
         if stated is not None and answer.cause is Cause.NEEDS_JUDGE:
-            return _uptake_by_code(slot, dialog, stated, others)
+            seen = taken.by_code(slot, dialog, stated, others)
+            if seen is not None:
+                return _uptake_by_code(slot, dialog, stated, seen, others)
     except TextTooLong as error:
         return SlotOutcome(slot, None, "code", reason=str(error), cause=Cause.TOO_LONG)
     unknown = SlotOutcome(slot, None, "", reason=answer.detail, cause=answer.cause)
@@ -142,9 +144,10 @@ def conclude(slot: Slot, dialog: Dialog, answer: Judged[SlotAnswer] | Unscored, 
     return replace(unknown, levels=levels, value=stated.value.text, quote=stated.value, evidence=stated.spans)
 
 
-def _uptake_by_code(slot: Slot, dialog: Dialog, stated: Given, others: Sequence[Slot]) -> SlotOutcome:
+def _uptake_by_code(
+    slot: Slot, dialog: Dialog, stated: Given, seen: taken.Reaction, others: Sequence[Slot]
+) -> SlotOutcome:
     """Code sees that a value was confirmed, but not that it was not: asking has many words."""
-    seen = taken.by_code(slot, dialog, stated, others)
     filled = seen.verdict is SlotVerdict.FILLED
     earlier = [value for value in user_values(slot, dialog, others) if is_after(stated.value, value)]
     confirmed = True if seen.used or seen.part is not Part.NONE else None

@@ -2,26 +2,30 @@
 
 Code sees three refusals, and otherwise takes a stated value for accepted. It accuses only where it cannot be mistaken:
 
-- no reply follows, or only system errors do;
+- no reply follows, or only system errors and "I did not understand" do;
 - the agent's last reply asks for the slot by the slot's own words, and does not name the value;
 - the agent never states the value from there on, or falls back to one that the user gave before, and ends on another
   one of the kind that is about this slot: no other slot has such values, its label or its clause names the slot (for a
   phone number, an address and the like also: speaks of "your"), speaks neither of the agent's own number nor of a
   range, and neither asks nor denies. Numbers and prices are left alone: "评分 4.9" may be what was found for "4.5 or
   more". Such a value is `stale` when the user gave it before, else `contradicted`.
+
+Where no reply names the value, but one names another of its type for all that code can tell (`rivals`), it does not
+decide.
 """
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agenteval.domain.clauses import is_asked, is_negated
+from agenteval.domain.clauses import clauses, is_asked, is_negated
 from agenteval.domain.evidence import Span, Speaker
 from agenteval.domain.json_value import as_text
-from agenteval.domain.slots import Found, SlotType, matches, same
+from agenteval.domain.slots import Found, matches, same
 from agenteval.domain.transcript import Dialog
 from agenteval.rules.completion.forms import Part, SlotVerdict
 from agenteval.rules.completion.items import Slot
+from agenteval.rules.completion.rivals import AMOUNTS, BEFORE, OTHER_NUMBER, THEIRS, rival
 from agenteval.rules.completion.values import (
     UNMISTAKABLE,
     Given,
@@ -35,19 +39,7 @@ from agenteval.rules.completion.values import (
 )
 from agenteval.rules.completion.wording import about, asked_in, speaks_of
 
-_ATTRIBUTES = {SlotType.NUMBER, SlotType.MONEY}
-_THEIRS = re.compile(
-    r"我们|我司|我店|本店|本公司|客服|热线|专线|总机|前台|官网|师傅|技师|工程师|司机|骑手|快递员|商家|酒店|餐厅|门店|房东|医生|营业"
-    r"|\b(?:our|us|hotline|support|service|office|technician|engineer|driver|courier|doctor|hotel|restaurant|store|shop)\b"
-    r"|(?<!\bit)(?<!\bthat)(?<!\bhere)(?<!\bwhat)['’]s\s",
-    re.IGNORECASE,
-)
 _YOURS = re.compile(r"[您你](?:的|(?=\s?\+?\d|\s?\Z))|\byour\b", re.IGNORECASE)
-_OTHER_NUMBER = re.compile(
-    r"单号|编号|流水|卡号|账号|帐号|工单|订单"
-    r"|\b(?:order|confirmation|reference|ticket|tracking|account|card|case|booking|reservation)\b",
-    re.IGNORECASE,
-)
 _RANGE = re.compile(
     r"[前后内起]|到|至|[~～—–]|以[上下]|\b(?:before|after|until|by|within|from|to|least|most|between)\b", re.IGNORECASE
 )
@@ -58,8 +50,20 @@ _ERROR = re.compile(
     r"|service\s+(?:is\s+)?(?:temporarily\s+)?unavailable|try\s+again\s+later",
     re.IGNORECASE,
 )
-_BEFORE = 1_000
-"""Characters before a value in which its owner may be named."""
+_NOT_UNDERSTOOD = re.compile(
+    r"(?:没有?(?:太|能|大)?(?:听|看)?(?:懂|清楚?|明白|理解)|(?:听|看)不(?:太|大)?(?:懂|清楚?|明白)|不(?:太|大|能)?(?:懂|明白|理解))"
+    r"(?!的(?:地方|话|问题|事)|[，,]?(?:可以|请)随时)"
+    r"|(?:再|重新)(?:说|讲|描述|表达|输入|重复|解释)|换[个一]{1,2}(?:种)?(?:说法|方式)"
+    r"|\b(?:did\s+not|didn['’]?t|do\s+not|don['’]?t|could\s+not|couldn['’]?t|cannot|can['’]?t|failed\s+to|not\s+sure\s+I)\s+"
+    r"(?:quite\s+|fully\s+)?(?:understand|get|catch|follow|hear)\b(?!\s+(?:you|your|the|it)\s+\w+)"
+    r"|\brephras|\b(?:say|repeat)\s+(?:that|it|yourself)\b|\bcome\s+again\b|\bpardon\b",
+    re.IGNORECASE,
+)
+_COURTESY = re.compile(
+    r"\W*(?:(?:非常|很|十分|真)?(?:抱歉|对不起|不好意思)|您好|你好|亲|请问|[Ii](?:['’]m|\s+am)\s+(?:very\s+|so\s+)?sorry|(?:so\s+)?sorry"
+    r"|apologies|my\s+apologies|excuse\s+me|hmm*|oh|please|thank\s+you)?\W*",
+    re.IGNORECASE,
+)
 _LONGEST_ERROR = 60
 """Characters of a reply that says nothing but that the system failed."""
 _REFUSAL = re.compile(
@@ -92,8 +96,8 @@ def used(slot: Slot, value: str, dialog: Dialog) -> bool:
     return any(_same_value(slot, value, as_text(call.arguments)) for turn in dialog for call in turn.tool_calls)
 
 
-def by_code(slot: Slot, dialog: Dialog, stated: Given, others: Sequence[Slot]) -> Reaction:
-    """What the agent made of the stated value. Raises TextTooLong."""
+def by_code(slot: Slot, dialog: Dialog, stated: Given, others: Sequence[Slot]) -> Reaction | None:
+    """What the agent made of the stated value; None when it cannot be told. Raises TextTooLong."""
     asked = [span_ for turn in dialog for span_ in _asks(slot, dialog, turn.index, others)]
     again = [ask for ask in asked if ask.turn >= stated.turn]
     in_call = used(slot, stated.value.text, dialog)
@@ -110,6 +114,10 @@ def by_code(slot: Slot, dialog: Dialog, stated: Given, others: Sequence[Slot]) -
     last_reply = max(turn.index for turn in dialog if turn.answered)
     if again and again[-1].turn == last_reply and not any(place.turn == last_reply for place in repeats):
         return Reaction(SlotVerdict.STATED_ONLY, Part.ASKED, again[-1], in_call, reasked=True)
+    if (found := rival(slot, dialog, stated, others)) is not None:
+        if not found.certain or in_call:
+            return None
+        return _wrong(slot, dialog, found.place, stated, others, reasked=bool(again))
     if stated.assent is not None:
         return Reaction(SlotVerdict.FILLED, Part.OFFERED, stated.value, in_call, bool(again))
     if repeats:
@@ -120,12 +128,31 @@ def by_code(slot: Slot, dialog: Dialog, stated: Given, others: Sequence[Slot]) -
     return Reaction(SlotVerdict.FILLED, Part.NONE, None, in_call, bool(again))
 
 
+def _wrong(
+    slot: Slot, dialog: Dialog, place: Span, stated: Given, others: Sequence[Slot], *, reasked: bool
+) -> Reaction:
+    theirs = (value for value in values_by_user(slot, dialog, others) if is_after(stated.value, value))
+    older = next((value for value in theirs if _same_value(slot, value.text, place.text)), None)
+    verdict = SlotVerdict.STALE if older else SlotVerdict.CONTRADICTED
+    return Reaction(verdict, Part.NONE, place, False, reasked, older)
+
+
 def _nothing_but_errors(dialog: Dialog, since: int) -> Span | None:
     replies = [turn for turn in dialog.turns[since:] if turn.answered]
-    if not all(len(t.reply_text) <= _LONGEST_ERROR and _ERROR.search(t.reply_text) for t in replies):
+    if not all(_is_error(t.reply_text) or _is_not_understood(t.reply_text) for t in replies):
         return None
     text = replies[-1].reply_text
     return span(replies[-1].index, Speaker.AGENT, text, Found(0, len(text), text, None))
+
+
+def _is_error(reply: str) -> bool:
+    return len(reply) <= _LONGEST_ERROR and _ERROR.search(reply) is not None
+
+
+def _is_not_understood(reply: str) -> bool:
+    """Whether the reply says only that, in every clause; a courtesy says nothing."""
+    said = [reply[start:end] for start, end in clauses(reply) if not _COURTESY.fullmatch(reply[start:end])]
+    return bool(said) and all(_NOT_UNDERSTOOD.search(clause) for clause in said)
 
 
 def may_be_refused(dialog: Dialog, ask: Span) -> bool:
@@ -154,7 +181,7 @@ def _stated_in_reply(slot: Slot, dialog: Dialog, turn: int) -> list[Span]:
 
 def _other_value(slot: Slot, dialog: Dialog, stated: Given, others: Sequence[Slot]) -> tuple[Span, Span | None] | None:
     """The last other value that the agent states about this slot, and where the user gave that one before."""
-    if slot.type in _ATTRIBUTES or not slot.constrained or not alone(slot, others):
+    if slot.type in AMOUNTS or not slot.constrained or not alone(slot, others):
         return None
     earlier = [value for value in values_by_user(slot, dialog, others) if is_after(stated.value, value)]
     for turn in reversed(dialog.turns[stated.turn :]):
@@ -172,12 +199,12 @@ def _is_statement(slot: Slot, reply: str, found: Found, others: Sequence[Slot], 
     unmistakable = slot.type in UNMISTAKABLE
     your = unmistakable and _YOURS.search(said.text) is not None
     return (
-        (speaks_of(slot, said, others) or (your and not _OTHER_NUMBER.search(said.text)))
+        (speaks_of(slot, said, others) or (your and not OTHER_NUMBER.search(said.text)))
         and not _SUPPOSED.search(said.text)
         and not (_RANGE.search(said.text) and not unmistakable)
         and not is_asked(reply, found.start)
         and not is_negated(reply, found.start, found.end)
-        and not _THEIRS.search(said.text if older or your else reply[max(0, found.start - _BEFORE) : found.start])
+        and not THEIRS.search(said.text if older or your else reply[max(0, found.start - BEFORE) : found.start])
     )
 
 

@@ -40,6 +40,13 @@ def _names(slot: Slot, folded: str) -> bool:
     return any(words.issubset(said) for words in own.sets)
 
 
+def partly_names(slot: Slot, clause: str) -> bool:
+    """Whether a clause has at least one of the slot's own words."""
+    own, text = _own_words(slot.name, slot.description), fold(clause)
+    words = set(_ENGLISH_WORD.findall(text))
+    return any(head in text for head in own.heads) or any(not words.isdisjoint(one) for one in own.sets)
+
+
 @lru_cache(maxsize=1024)
 def _own_words(name: str, description: str) -> _OwnWords:
     heads, names, sets = [], [], []

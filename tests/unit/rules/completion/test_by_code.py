@@ -380,3 +380,87 @@ async def test_dictated_digits_are_digits(item: dict[str, Any], message: str) ->
 
 async def test_other_dictated_digits_are_another_value() -> None:
     assert await statuses(dialog(("电话是一三九零零一三八零零零", "好的。")), phone()) == ["invalid"]
+
+
+def email(expected: str) -> dict[str, Any]:
+    return slot("email", "e-mail address", expected, "email")
+
+
+COLOR = slot("color", "colour", "red", values=["red", "blue"])
+
+
+@pytest.mark.parametrize(
+    ("item", "talk", "status"),
+    [
+        (time("3 pm"), [("3 pm please", "Booked for 4 pm.")], "contradicted"),
+        (time("3 pm"), [("3 pm please", "Booked for 4 pm."), ("thanks", "You're welcome.")], "contradicted"),
+        (date("2026-12-03"), [("2026-12-03", "Booked for 2026-12-04.")], "contradicted"),
+        (email("bob@x.org"), [("bob@x.org", "I wrote to rob@y.com.")], "contradicted"),
+        (hour("明天下午三点", "datetime"), [("明天下午三点", "已为您预约成功，明天下午四点上门")], "contradicted"),
+        (hour("明天下午三点", "datetime"), [("明天下午三点", "已为您预约成功，下午四点上门。")], "contradicted"),
+        (email("chen.rui@x.cn"), [("邮箱chen.rui@x.cn", "课程表已发到 chen.riu@x.cn。")], "contradicted"),
+        # It may be meant for the slot.
+        (time("3 pm"), [("3 pm please", "Would 4 pm be fine?")], "unscored"),
+        (time("3 pm"), [("3 pm please", "I can offer 4 pm or 5 pm.")], "unscored"),
+        (time("3 pm"), [("3 pm please", "Sorry, only 4 pm is left, booked for 4 pm.")], "unscored"),
+        (time("3 pm"), [("3 pm please", "I've scheduled a reminder for 2 pm.")], "unscored"),
+        (time("3 pm"), [("3 pm please", "Booked for 4 pm."), ("That is wrong", "Fixed.")], "unscored"),
+        (time("3 pm"), [("Dinner at 4 pm", "OK"), ("Check-in at 3 pm", "Dinner booked for 4 pm.")], "unscored"),
+        (email("bob@x.org"), [("bob@x.org", "Done. For questions write to help@y.com.")], "unscored"),
+        (
+            slot("amount", "refund amount", "$250", "money"),
+            [("$250", "The refund amount of $350 is sent.")],
+            "unscored",
+        ),
+        (slot("cups", "how many", 12, "number"), [("12 cups", "Your order of 21 cups is placed.")], "unscored"),
+        (COLOR, [("a red one", "Ordered the blue one.")], "unscored"),
+        (hour("15:00"), [("下午三点", "16:00可以吗？")], "unscored"),
+        (hour("15:00"), [("下午三点", "抱歉，只能约到16:00")], "unscored"),
+        (day("9月14日"), [("约9月13日", "好的。"), ("还是9月14日吧", "好的，9月13日上门。")], "unscored"),
+        (phone(), [("13800138000", "您的电话是 13900139000 吗？")], "unscored"),
+        (slot("amount", "退款金额", "250元", "money"), [("退我250元", "退款金额为350元，已处理。")], "unscored"),
+        (slot("people", "人数", 5, "number"), [("四个人", "四位"), ("一共五个人", "四位已留好")], "unscored"),
+        (slot("cups", "数量", 12, "number"), [("我要12个杯子", "已下单21个杯子。")], "unscored"),
+        # It is something else.
+        (time("3 pm"), [("3 pm please", "Booked. We close at 6 pm.")], "filled"),
+        (time("3 pm"), [("3 pm please", "Noted. We will call you by 5 pm.")], "filled"),
+        (time("3 pm"), [("3 pm please", "Booked for 3 pm. The earlier tour starts at 1 pm.")], "filled"),
+        (date("2026-12-03"), [("2026-12-03", "Your appointment is scheduled for tomorrow.")], "filled"),
+        (slot("budget", "budget", "$500", "money"), [("$500 a night", "The Ritz is $420 a night.")], "filled"),
+        (hour("15:00"), [("下午三点", "好的，师傅会在16:00前联系您")], "filled"),
+        (slot("rating", "评分", 4.5, "number"), [("评分4.5分以上的", "推荐评分4.9分的全聚德")], "filled"),
+        (hour("明天下午三点", "datetime"), [("明天下午三点", "已为您预约成功，明天15:00上门")], "filled"),
+    ],
+)
+async def test_another_value_in_the_replies_instead_of_the_users(item: dict[str, Any], talk: Talk, status: str) -> None:
+    assert await statuses(dialog(*talk), item) == [status]
+
+
+async def test_a_value_of_another_slot_of_the_type_is_no_other_value() -> None:
+    dinner = slot("dinner", "dinner", "4 pm", "time")
+    talk = dialog(("Check-in at 3 pm, dinner at 4 pm", "Dinner is booked for 4 pm."))
+    assert await statuses(talk, time("3 pm"), dinner) == ["filled", "filled"]
+
+
+@pytest.mark.parametrize(
+    ("reply", "status"),
+    [
+        ("Sorry, I did not understand that. Could you rephrase?", "stated_only"),
+        ("I'm sorry, I didn't get that. Can you say that again?", "stated_only"),
+        ("I couldn't understand you. Please try rephrasing.", "stated_only"),
+        ("没听懂，请再说一遍", "stated_only"),
+        ("抱歉，我没有理解您的意思，请换个说法。", "stated_only"),
+        ("我不太理解您的意思，可以再说一次吗？", "stated_only"),
+        ("不好意思，没听清，麻烦您再说一遍好吗？", "stated_only"),
+        ("I don't understand why it broke, but I'll send someone.", "filled"),
+        ("Noted. If I didn't understand that, please say so.", "filled"),
+        ("好的，不清楚的地方可以再问我", "filled"),
+        ("不明白的地方可以再问我", "filled"),
+        ("明白了。", "filled"),
+    ],
+)
+async def test_a_reply_that_only_says_it_did_not_understand_takes_nothing_up(reply: str, status: str) -> None:
+    address = slot("address", "地址", "建国路88号")
+    assert await statuses(dialog(("建国路88号", reply)), address) == [status]
+    later = dialog(("建国路88号", reply), ("建国路", "好的，已登记。"))
+    assert await statuses(later, address) == ["filled"]

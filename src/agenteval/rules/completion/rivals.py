@@ -1,0 +1,229 @@
+"""Another value of the slot's type in the agent's replies, where none of them names the user's.
+
+The words around it seldom say for certain whether it is meant for the slot: it may be the hour of something else, or
+an alternative. So it leaves the slot open, unless its clause says that just this was arranged ("booked for 4 pm",
+"已预约成功，明天下午四点上门"). What clearly is something else does not count: opening hours, the date of an order, a
+hotline, what is denied or supposed, another slot's value, what the user said besides. Numbers and prices occur
+everywhere, so one that is no bound counts only with the user's unit ("21 cups" for "12 cups") or by the slot's words.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from difflib import SequenceMatcher
+from typing import NamedTuple
+
+from agenteval.domain.clauses import is_asked, is_negated, negations
+from agenteval.domain.evidence import Span, Speaker
+from agenteval.domain.slots import Found, SlotType
+from agenteval.domain.text import fold
+from agenteval.domain.transcript import Dialog, Turn
+from agenteval.rules.completion.items import Slot
+from agenteval.rules.completion.values import CHANGE, UNMISTAKABLE, Given, differ_in, expected_in, span, values_of
+from agenteval.rules.completion.wording import about, clause_at, partly_names
+
+AMOUNTS = {SlotType.NUMBER, SlotType.MONEY}
+THEIRS = re.compile(
+    r"我们|我司|我店|本店|本公司|客服|热线|专线|总机|前台|官网|师傅|技师|工程师|司机|骑手|快递员|商家|酒店|餐厅|门店|房东|医生|营业"
+    r"|\b(?:our|us|hotline|support|service|office|technician|engineer|driver|courier|doctor|hotel|restaurant|store|shop)\b"
+    r"|(?<!\bit)(?<!\bthat)(?<!\bhere)(?<!\bwhat)['’]s\s",
+    re.IGNORECASE,
+)
+"""Whose value it is, when not the user's."""
+BEFORE = 1_000
+"""Characters before a value in which its owner may be named."""
+OTHER_NUMBER = re.compile(
+    r"单号|编号|流水|卡号|账号|帐号|工单|订单"
+    r"|\b(?:order|confirmation|reference|ticket|tracking|account|card|case|booking|reservation)\b",
+    re.IGNORECASE,
+)
+_SUPPOSED = re.compile(r"如[需要果]|若|要是|\b(?:if|should|unless)\b", re.IGNORECASE)
+_TO_BE_CALLED = re.compile(r"拨打|致电|来电|\byou\s+(?:can|may)\s+(?:call|reach|e?mail|write)\b", re.IGNORECASE)
+_OTHER_EVENT = re.compile(
+    r"提交|下单|创建|购买|营业|开门|关门|今天是|现在是|截止|截至|受理"
+    r"|\b(?:open(?:s|ing)?|clos(?:e|es|ed|ing)|hours|submitted|created|ordered|purchased|bought|received|expir\w+|deadline"
+    r"|today\s+is|it\s+is\s+now)\b",
+    re.IGNORECASE,
+)
+_BOUND_BEFORE = re.compile(
+    r"(?:至少|至多|最多|最少|不超过|不低于|\b(?:before|until|till|by|within|over|under|above|below|least|most|up\s+to|than))"
+    r"\s*\Z",
+    re.IGNORECASE,
+)
+_BOUND_AFTER = re.compile(r"\w?\s*(?:(?:之|以)[前内上下]|前|内|左右|起|or\s+(?:more|less|above|below))", re.IGNORECASE)
+_ARRANGED = re.compile(
+    r"(?:(?:预约|预订|预定|安排|定|约)(?:成功|好|了|在|到|为|至|成){1,3}\W{0,3}"
+    r"|\b(?:booked|reserved|scheduled|arranged|confirmed)(?:\s+(?:you|your|it|in|the|an?|table|room|tickets?|appointment"
+    r"|visit|booking|reservation|successfully|now)){0,5}\s+for\s+)\Z",
+    re.IGNORECASE,
+)
+_ARRANGED_AFTER = re.compile(r"\s*(?:准时|为您|给您|到您家){0,2}(?:上门|登门|到店|入住)")
+_SENT_TO = re.compile(
+    r"(?:(?:发送?|寄)(?:到|至|给|往)\W{0,3}|\b(?:wrote|written|sent|e?mailed)\b[^.;]{0,40}?\s(?:to\s+|at\s+)?)\Z",
+    re.IGNORECASE,
+)
+_SIMILAR = 0.6
+_MOMENTS = {SlotType.DATE, SlotType.TIME, SlotType.DATETIME}
+_NOT_JUST_THIS = re.compile(
+    r"已经?于|其他|别的|已被|提醒|回访|回电|电话|短信|配送|取件|接送"
+    r"|\b(?:from|already|another|others?|else|remind\w*|call\w*|alarm|alert|notif\w+|survey|deliver\w*|taxi|follow-?up)\b",
+    re.IGNORECASE,
+)
+_ALTERNATIVE = re.compile(
+    r"约满|已满|满了|没有?[空位]|无法|不能|只能|最早|最近|抱歉|对不起|很遗憾"
+    r"|\b(?:full|taken|(?:un)?available|instead|earliest|nearest|closest|next|only|sorry|unfortunately|alternative)\b",
+    re.IGNORECASE,
+)
+_WRONG = re.compile(r"错|\b(?:wrong|incorrect|mistake|said)\b|n['’]t\b", re.IGNORECASE)
+_LOOK_BACK = 100
+_LABEL = 12
+_RANGE_AFTER = re.compile(r"\s*(?:[-~～—–至到]|(?:to|and|or)\b|或)", re.IGNORECASE)
+_UNIT = re.compile(r"\s?(?:个?(?P<chinese>[\u3400-\u9fff])|(?P<english>[A-Za-z]{2,}))")
+_NO_UNIT = {"at", "on", "in", "of", "for", "to", "or", "and", "from", "is", "are", "am", "pm", "more", "的", "，"}
+_PERSONS = str.maketrans("位名", "人人")
+
+
+class Rival(NamedTuple):
+    """`certain`: it was arranged, so that the agent contradicts the user."""
+
+    place: Span
+    certain: bool
+
+
+def rival(slot: Slot, dialog: Dialog, stated: Given, others: Sequence[Slot]) -> Rival | None:
+    """The last such value. Raises TextTooLong."""
+    if not slot.constrained or _is_loose(slot):
+        return None
+    since = _first_turn(slot, dialog, stated)
+    if any(expected_in(slot, turn.reply_text) for turn in dialog.turns[since:] if turn.answered):
+        return None
+    if slot.type is SlotType.DATETIME and (found := _of_part(slot, dialog, stated, others)):
+        return found
+    places = [
+        span(turn.index, Speaker.AGENT, turn.reply_text, f)
+        for turn in dialog.turns[since:]
+        if turn.answered
+        for f in _rivals(slot, turn.reply_text, dialog, stated, others)
+    ]
+    if not places:
+        return None
+    last = places[-1]
+    only = not any(differ_in(slot, last.text, place.text) for place in places)
+    alone_of_type = not any(_alike(slot, other) for other in others)
+    return Rival(last, only and alone_of_type and _contradicts(slot, dialog, last, stated))
+
+
+def _first_turn(slot: Slot, dialog: Dialog, stated: Given) -> int:
+    return next((t.index for t in dialog if expected_in(slot, t.sent_message)), stated.turn)
+
+
+def _of_part(slot: Slot, dialog: Dialog, stated: Given, others: Sequence[Slot]) -> Rival | None:
+    """ "Booked for 4 pm" contradicts "tomorrow 3 pm"."""
+    parts = (replace(slot, type=kind, expected_value=(stated.value.text,)) for kind in (SlotType.TIME, SlotType.DATE))
+    found = [
+        one for part in parts if values_of(part, stated.value.text) if (one := rival(part, dialog, stated, others))
+    ]
+    return next((one for one in found if one.certain), found[0] if found else None)
+
+
+def _is_loose(slot: Slot) -> bool:
+    """Whether its values may be any words, or are yes and no."""
+    return any(len(value.strip()) < 2 or value.lower() in {"yes", "no", "true", "false"} for value in slot.values)
+
+
+def _alike(slot: Slot, other: Slot) -> bool:
+    types = {slot.type, other.type}
+    return len(types) == 1 or (SlotType.DATETIME in types and types <= _MOMENTS)
+
+
+def _rivals(slot: Slot, reply: str, dialog: Dialog, stated: Given, others: Sequence[Slot]) -> Iterator[Found]:
+    for f in values_of(slot, reply):
+        if (
+            differ_in(slot, stated.value.text, f.text)
+            and (slot.values or slot.type is not SlotType.TEXT or any(map(str.isdigit, f.text)))
+            and (slot.type not in AMOUNTS or _comparable_amount(slot, reply, f, dialog, stated))
+            and not _is_something_else(slot, reply, f, dialog)
+            and not any(expected_in(other, f.text) for other in others)
+            and not _is_said(slot, dialog.turns[stated.turn :], f)
+        ):
+            yield f
+
+
+def _is_said(slot: Slot, turns: Sequence[Turn], found: Found) -> bool:
+    """Whether the user gives this value, too."""
+    theirs = (f for turn in turns for f in values_of(slot, turn.sent_message))
+    return any(not differ_in(slot, found.text, f.text) for f in theirs)
+
+
+def _is_something_else(slot: Slot, reply: str, found: Found, dialog: Dialog) -> bool:
+    said = about(reply, found.start, found.end).text
+    if _SUPPOSED.search(said) or is_negated(reply, found.start, found.end):
+        return True
+    if slot.type in UNMISTAKABLE:
+        told = reply[max(0, found.start - BEFORE) : found.start] + said
+        another = OTHER_NUMBER.search(said) or _TO_BE_CALLED.search(said) or THEIRS.search(told)
+        return another is not None and not _is_said(slot, dialog.turns, found)
+    if slot.type not in _MOMENTS:
+        return False
+    label = reply[max(0, found.start - _LABEL) : found.start]  # of a range: "营业时间：9:00-18:00"
+    return _OTHER_EVENT.search(said + label) is not None or _is_bound(reply, found.start, found.end)
+
+
+def _is_bound(text: str, start: int, end: int) -> bool:
+    return bool(_BOUND_BEFORE.search(text, max(0, start - _LOOK_BACK), start) or _BOUND_AFTER.match(text, end))
+
+
+def _comparable_amount(slot: Slot, reply: str, found: Found, dialog: Dialog, stated: Given) -> bool:
+    if stated.value.speaker != Speaker.USER:
+        return False
+    message = dialog[stated.value.turn].sent_message
+    if _is_bound(message, stated.value.start, stated.value.end):
+        return False
+    if partly_names(slot, clause_at(reply, found.start)) and slot.type is SlotType.MONEY:
+        return True
+    unit = _unit(message, stated.value.end)
+    return slot.type is SlotType.NUMBER and unit is not None and unit == _unit(reply, found.end)
+
+
+def _unit(text: str, end: int) -> str | None:
+    m = _UNIT.match(text, end)
+    unit = (m["chinese"] or fold(m["english"]).removesuffix("s")).translate(_PERSONS) if m else None
+    return None if unit in _NO_UNIT else unit
+
+
+def _contradicts(slot: Slot, dialog: Dialog, place: Span, stated: Given) -> bool:
+    """Whether just this other value was arranged for the user, who neither changed the value nor objected."""
+    reply = dialog[place.turn].reply_text
+    said = reply[max(0, place.start - _LOOK_BACK) : place.start]
+    if slot.type is SlotType.EMAIL:
+        arranged = _SENT_TO.search(said) is not None and _is_misspelt(place.text, stated.value.text)
+    else:
+        arranged = slot.type in _MOMENTS and bool(_ARRANGED.search(said) or _ARRANGED_AFTER.match(reply, place.end))
+    return (
+        arranged
+        and stated.value.speaker != Speaker.TOOL
+        and place.turn >= stated.turn
+        and not is_asked(reply, place.start)
+        and not _RANGE_AFTER.match(reply, place.end)
+        and not _NOT_JUST_THIS.search(clause_at(reply, place.start))
+        and not _ALTERNATIVE.search(reply)
+        and not any(_objects(turn.sent_message) for turn in dialog.turns[place.turn + 1 :])
+        and (
+            not _is_said(slot, dialog.turns, Found(place.start, place.end, place.text, None))
+            or _is_changed(dialog, stated)
+        )
+    )
+
+
+def _is_misspelt(address: str, users: str) -> bool:
+    """ "I wrote to …" may as well tell of somebody else."""
+    one, other = (text.casefold().partition("@")[0] for text in (address, users))
+    return SequenceMatcher(None, one, other).ratio() >= _SIMILAR
+
+
+def _objects(message: str) -> bool:
+    return _WRONG.search(message) is not None or any(m["negation"] for m in negations(message))
+
+
+def _is_changed(dialog: Dialog, stated: Given) -> bool:
+    return CHANGE.search(dialog[stated.turn].sent_message) is not None
