@@ -57,7 +57,7 @@ _ARRANGED = re.compile(
     r"|visit|booking|reservation|successfully|now)){0,5}\s+for\s+)\Z",
     re.IGNORECASE,
 )
-_ARRANGED_AFTER = re.compile(r"\s*(?:准时|为您|给您|到您家){0,2}(?:上门|登门|到店|入住)")
+_ARRANGED_AFTER = re.compile(r"\s*(?:准时|为您|给您|到您家){0,2}[上登]门")
 _SENT_TO = re.compile(
     r"(?:(?:发送?|寄)(?:到|至|给|往)\W{0,3}|\b(?:wrote|written|sent|e?mailed)\b[^.;]{0,40}?\s(?:to\s+|at\s+)?)\Z",
     re.IGNORECASE,
@@ -65,8 +65,8 @@ _SENT_TO = re.compile(
 _SIMILAR = 0.6
 _MOMENTS = {SlotType.DATE, SlotType.TIME, SlotType.DATETIME}
 _NOT_JUST_THIS = re.compile(
-    r"已经?于|其他|别的|已被|提醒|回访|回电|电话|短信|配送|取件|接送"
-    r"|\b(?:from|already|another|others?|else|remind\w*|call\w*|alarm|alert|notif\w+|survey|deliver\w*|taxi|follow-?up)\b",
+    r"已经?于|其他|别的|另|上次|之前|原[来先]|已被|提醒|回访|回电|电话|短信|配送|取件|接送"
+    r"|\b(?:from|already|last|previous\w*|originally|another|others?|else|remind\w*|call\w*|alarm|alert|notif\w+|survey|deliver\w*|taxi|follow-?up)\b",
     re.IGNORECASE,
 )
 _ALTERNATIVE = re.compile(

@@ -421,6 +421,9 @@ COLOR = slot("color", "colour", "red", values=["red", "blue"])
         (slot("amount", "退款金额", "250元", "money"), [("退我250元", "退款金额为350元，已处理。")], "unscored"),
         (slot("people", "人数", 5, "number"), [("四个人", "四位"), ("一共五个人", "四位已留好")], "unscored"),
         (slot("cups", "数量", 12, "number"), [("我要12个杯子", "已下单21个杯子。")], "unscored"),
+        (hour("15:00"), [("下午三点到", "好的，14:00入住。")], "unscored"),
+        (day("9月14日"), [("9月14日", "已登记。您上次预约到9月10日。")], "unscored"),
+        (date("September 14"), [("September 14", "Noted. Last year you booked for September 10.")], "unscored"),
         # It is something else.
         (time("3 pm"), [("3 pm please", "Booked. We close at 6 pm.")], "filled"),
         (time("3 pm"), [("3 pm please", "Noted. We will call you by 5 pm.")], "filled"),
