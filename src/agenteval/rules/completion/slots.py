@@ -30,6 +30,7 @@ from agenteval.rules.completion.values import (
     user_values,
     values_of,
 )
+from agenteval.rules.completion.withheld import may_be_misgiven, may_be_refused
 from agenteval.rules.completion.wording import quotable
 
 Levels = Mapping[Uptake, bool | None]
@@ -101,12 +102,12 @@ def _expected_by_code(slot: Slot, dialog: Dialog, others: Sequence[Slot]) -> Slo
 
 
 def _missing(slot: Slot, dialog: Dialog, others: Sequence[Slot]) -> SlotAnswer | None:
-    """None when the user may have declined to give it."""
+    """None when the user may have declined to give it, or given what is none."""
+    if may_be_refused(slot, dialog) or may_be_misgiven(slot, dialog):
+        return None
     ask = taken.last_ask(slot, dialog, others)
     if ask is None:
         return _answer(SlotVerdict.MISSING)
-    if taken.may_be_refused(dialog, ask):
-        return None
     quote = AgentQuote(ask.turn, quotable(dialog[ask.turn].reply_text, ask.start))
     return _answer(SlotVerdict.MISSING, agent=quote, part=Part.ASKED)
 

@@ -66,11 +66,6 @@ _COURTESY = re.compile(
 )
 _LONGEST_ERROR = 60
 """Characters of a reply that says nothing but that the system failed."""
-_REFUSAL = re.compile(
-    r"不方便|不想|不愿|不告诉|不透露|不[说给]|不提供|保密|拒绝|不用了|算了"
-    r"|\b(?:prefer\s+not|rather\s+not|(?:not|n['’]t)\s+(?:want|wish|like|comfortable|going|give|share|tell)|no\s+thanks?|decline|refuse|private)\b",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,11 +148,6 @@ def _is_not_understood(reply: str) -> bool:
     """Whether the reply says only that, in every clause; a courtesy says nothing."""
     said = [reply[start:end] for start, end in clauses(reply) if not _COURTESY.fullmatch(reply[start:end])]
     return bool(said) and all(_NOT_UNDERSTOOD.search(clause) for clause in said)
-
-
-def may_be_refused(dialog: Dialog, ask: Span) -> bool:
-    """Whether the user's answer to a question has words of refusal in it."""
-    return any(_REFUSAL.search(turn.sent_message) for turn in dialog.turns[ask.turn + 1 : ask.turn + 2])
 
 
 def last_ask(slot: Slot, dialog: Dialog, others: Sequence[Slot]) -> Span | None:

@@ -467,3 +467,22 @@ async def test_a_reply_that_only_says_it_did_not_understand_takes_nothing_up(rep
     assert await statuses(dialog(("建国路88号", reply)), address) == [status]
     later = dialog(("建国路88号", reply), ("建国路", "好的，已登记。"))
     assert await statuses(later, address) == ["filled"]
+
+
+@pytest.mark.parametrize(
+    ("item", "reply", "answer", "status"),
+    [
+        (date(), "What is your appointment date, please?", "I'd rather not say that in a chat.", "unscored"),
+        (phone(None), "方便留个联系电话吗？", "电话就不留了。", "unscored"),
+        (slot("age", "age", kind="number"), "How old are you?", "That's none of your business.", "unscored"),
+        (slot("code", "voucher code", pattern="WK[0-9]{4}"), "Your voucher code?", "It says 77.", "unscored"),
+        (slot("email", "邮箱地址", kind="email"), "请提供邮箱地址。", "就是小鲍公司那个。", "unscored"),
+        (slot("code", "voucher code", pattern="WK[0-9]{4}"), "Your voucher code?", "Will it be ready by 5?", "missing"),
+        (phone(None), "请提供联系电话。", "明天能取吗？", "missing"),
+        (phone(None), "还需要什么？", "没有了，谢谢。", "missing"),
+    ],
+)
+async def test_what_was_refused_or_given_as_something_else_is_not_missing(
+    item: dict[str, Any], reply: str, answer: str, status: str
+) -> None:
+    assert await statuses(dialog(("你好 hello", reply), (answer, "好的。OK.")), item) == [status]
