@@ -13,6 +13,7 @@ from agenteval.net.guard import Guard
 from agenteval.net.session import Sessions
 from agenteval.services.evaluations import Evaluations
 from agenteval.services.judging import Judging
+from agenteval.services.rescore import Rescores
 from agenteval.services.runs import Runs
 from agenteval.settings import Settings
 from agenteval.storage import install
@@ -30,6 +31,7 @@ class App:
     store: Store
     judging: Judging
     runs: Runs
+    rescores: Rescores
     evaluations: Evaluations
 
 
@@ -49,7 +51,8 @@ async def app(settings: Settings) -> AsyncIterator[App]:
             )
             try:
                 runs = Runs(store, clock, guard, judging, new_id)
-                yield App(settings, clock, store, judging, runs, Evaluations(store, clock, judging))
+                rescores = Rescores(store, clock, judging, new_id)
+                yield App(settings, clock, store, judging, runs, rescores, Evaluations(store, clock, judging))
             finally:
                 await models.close()
     finally:

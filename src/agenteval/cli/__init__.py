@@ -27,6 +27,7 @@ COMMANDS = {
     "evaluate": "Judge recorded dialogs by one rule; no agent is needed.",
     "report": "Show what came of a run.",
     "runs": "List the newest runs.",
+    "rescore": "Judge a run again from its stored answers, with other thresholds or parameters.",
     "compare": "Compare two runs case by case.",
     "trend": "Show how the runs of a target came out, one after the other.",
     "validate": "Check scenarios without running anything.",

@@ -1,16 +1,19 @@
 """Who answers the questions of rules: code first, then what is remembered, then encoders and models."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from agenteval.domain.json_value import Json
 from agenteval.domain.ports import Memo, Role
 from agenteval.domain.questions import Moderation, Question, Similarity
+from agenteval.domain.records import StoredAnswer
 from agenteval.judge.compile import FRAME_HASH
 from agenteval.judge.encoder import Encoder
 from agenteval.judge.local import local_scorer
 from agenteval.judge.memo import MemoStep
 from agenteval.judge.model_judge import ModelJudge
 from agenteval.judge.panel import ByCode, Panel
+from agenteval.judge.stored import Stored
 from agenteval.models.roles import Models
 
 
@@ -27,19 +30,14 @@ class Judging:
         models = self.models
         encoder = Encoder(local_scorer(), models.embedding, models.moderation)
         if models.judge is None:
-            return Panel(ByCode(), MemoStep(memo, self._identities()), encoder)
-        return Panel(ByCode(), MemoStep(memo, self._identities()), encoder, ModelJudge(models.judge, self.secret))
+            return Panel(ByCode(), MemoStep(memo, _identities(self.description)), encoder)
+        judge = ModelJudge(models.judge, self.secret)
+        return Panel(ByCode(), MemoStep(memo, _identities(self.description)), encoder, judge)
 
-    def _identities(self) -> dict[type, Json]:
-        models = self.models
-        identities: dict[type, Json] = {}
-        if models.judge is not None:
-            identities[Question] = [models.judge.id, models.judge.params, FRAME_HASH]
-        if models.embedding is not None:
-            identities[Similarity] = [models.embedding.id, dict(models.embedding.params)]
-        if models.moderation is not None:
-            identities[Moderation] = [models.moderation.id, dict(models.moderation.params)]
-        return identities
+    def recall(self, models: Json, memo: Memo, answers: Sequence[StoredAnswer]) -> Panel:
+        """Answers as they were given, to these questions or to such with the same wording, by the `models` of a run's
+        snapshot. Nobody is asked."""
+        return Panel(ByCode(), Stored(answers), MemoStep(memo, _identities(models)), Encoder(local_scorer()))
 
     @property
     def description(self) -> dict[str, Json]:
@@ -48,3 +46,13 @@ class Judging:
         for role, model in self.models.by_role.items():
             named[role.value] = {"id": model.id, "params": dict(model.params)}
         return {**named, "local_scorer": local_scorer().name}
+
+
+def _identities(models: Json) -> dict[type, Json]:
+    """What an answer depends on beside the ask and the dialog, by the kind of ask; `models` as in a run's snapshot."""
+    known = models if isinstance(models, Mapping) else {}
+    found: dict[type, Json] = {}
+    for role, kind in ((Role.JUDGE, Question), (Role.EMBEDDING, Similarity), (Role.MODERATION, Moderation)):
+        if isinstance(model := known.get(role), Mapping):
+            found[kind] = [model["id"], model["params"], *([FRAME_HASH] if kind is Question else [])]
+    return found
