@@ -1,6 +1,7 @@
 """Exact tests against scipy and statsmodels, as oracles; the interval of a difference by simulation."""
 
 from fractions import Fraction
+from itertools import product
 from random import Random
 
 import numpy as np
@@ -27,6 +28,8 @@ def no_bits(_: int) -> int:
 
 scores = st.sampled_from([F(0), F(1, 3), F(1, 2), F(4, 5), F(1)])
 differences = st.builds(lambda a, b: a - b, scores, scores)
+quarters = st.integers(-4, 4).map(lambda n: Fraction(n, 4))
+"""What a float holds exactly: scipy compares sums of floats, and ties count."""
 
 
 @pytest.mark.parametrize(("fell", "rose"), [(0, 0), (1, 0), (0, 5), (6, 0), (3, 3), (2, 9), (40, 61), (300, 250)])
@@ -43,7 +46,15 @@ def test_six_cases_that_all_fell_are_no_chance_and_five_may_be() -> None:
     assert mcnemar(5, 0).p == F(2, 32)
 
 
-@given(st.lists(differences, min_size=2, max_size=9))
+@given(st.lists(differences, max_size=7))
+def test_permutation_counts_every_assignment_of_signs(pairs: list[Fraction]) -> None:
+    sums = [
+        sum((s * d for s, d in zip(signs, pairs, strict=True)), F(0)) for signs in product((-1, 1), repeat=len(pairs))
+    ]
+    assert permutation(pairs, no_bits).p == F(sum(abs(total) >= abs(sum(pairs)) for total in sums), len(sums))
+
+
+@given(st.lists(quarters, min_size=2, max_size=9))
 def test_permutation_is_that_of_scipy(pairs: list[Fraction]) -> None:
     values = np.array([float(d) for d in pairs])
     expected = permutation_test(
