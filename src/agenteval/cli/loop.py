@@ -1,6 +1,7 @@
 """How commands run what is asynchronous, and what stops it: Ctrl-C, SIGTERM, or a terminal that is closed."""
 
 import asyncio
+import gc
 import os
 import signal
 import sys
@@ -24,6 +25,7 @@ def run_async(coroutine: Coroutine[Any, Any, T]) -> T:
         factory = None
     else:
         factory = new_event_loop
+    gc.freeze()  # modules live as long as the process: the collector need not walk them again and again
     with asyncio.Runner(loop_factory=factory) as runner:
         return runner.run(coroutine)
 

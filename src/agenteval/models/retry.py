@@ -55,7 +55,7 @@ class Retry:
                 late = clock.monotonic_s() + asked_s + wait_s > ends_s
                 if not error.retryable or failed == self.attempts or late:
                     raise
-                if isinstance(error, ModelRateLimited):
-                    pause(asked_s or wait_s)
+                if isinstance(error, ModelRateLimited) and (asked_s or failed > 1):
+                    pause(asked_s or wait_s)  # one refusal without a time may be chance, and the others are not held up
             # The jitter after what was asked for keeps a hundred calls from coming back in the same instant.
             await clock.sleep(asked_s + wait_s)

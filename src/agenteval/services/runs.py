@@ -159,7 +159,8 @@ class Runs:
                 await drain(
                     runs.work(self._store, run),
                     lambda work: attempt(work, setup),
-                    workers=target.max_concurrency + self._judging.concurrency,
+                    # Twice, so that while the judge's limit is used up the next requests are ready.
+                    workers=target.max_concurrency + 2 * self._judging.concurrency,
                     stop=stop,
                 )
         finally:

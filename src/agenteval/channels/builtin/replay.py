@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from pydantic import InstanceOf
+
 from agenteval.channels import ChannelFactory, register_channel
 from agenteval.domain.errors import TargetError, TargetTimeout
 from agenteval.domain.ports import AgentReply
@@ -21,7 +23,7 @@ class Replay(ChannelFactory):
     name: ClassVar[str] = "replay"
     sends: ClassVar[bool] = False
 
-    dialogs: Mapping[str, Any]
+    dialogs: InstanceOf[Mapping[str, Any]]  # taken as it is: to copy it would double the memory of a large run
 
     def __post_init__(self) -> None:
         if not all(isinstance(dialog, Dialog) for dialog in self.dialogs.values()):
