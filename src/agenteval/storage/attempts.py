@@ -15,10 +15,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from agenteval.domain.errors import NotFound
 from agenteval.domain.records import AttemptKey, AttemptStatus, AttemptView, CaseView, RunCase, StoredAnswer
 from agenteval.domain.run_summary import AttemptFacts, UsageTotal
-from agenteval.domain.scenario import Case
 from agenteval.domain.transcript import Dialog
 from agenteval.storage.batch import SENDING
-from agenteval.storage.codec import OUTCOME, RESULT, TURN, load_call, loads, parsed, sound
+from agenteval.storage.codec import OUTCOME, RESULT, TURN, load_call, load_case, parsed, sound
 from agenteval.storage.store import Store
 from agenteval.storage.tables import ANSWERS, ATTEMPTS, CALLS, RESULTS, RUN_CASES, TURNS
 
@@ -46,9 +45,12 @@ async def facts(store: Store, run_id: str) -> AsyncIterator[tuple[str, list[Atte
             attempts = await _attempts(connection, page, _FINISHED)
             turns = await _parts(connection, page, TURNS, "index", "latency_ms")
             results = await _parts(connection, page, RESULTS, "n", "detail", "cause")
-        for case_id, finished in groupby(attempts, itemgetter("case_id")):
-            last = {row["repeat"]: row for row in finished}  # in the order of attempts: a later one replaces an earlier
-            yield case_id, [_facts(row, turns[row["id"]], results[row["id"]]) for row in last.values()]
+            cases = []
+            for case_id, finished in groupby(attempts, itemgetter("case_id")):
+                last = {row["repeat"]: row for row in finished}  # in the order of attempts: a later one replaces
+                cases.append((case_id, [_facts(row, turns[row["id"]], results[row["id"]]) for row in last.values()]))
+        for case in cases:
+            yield case
 
 
 async def usage(store: Store, run_id: str) -> UsageTotal:
@@ -68,8 +70,8 @@ async def usage(store: Store, run_id: str) -> UsageTotal:
     )
     async with store.read() as connection:
         groups = (await connection.execute(query)).mappings().all()
+        costs = [group["calls"] * Fraction(group["cost"]) for group in groups if group["cost"] is not None]
     calls, with_tokens = (sum(group[name] for group in groups) for name in ("calls", "with_tokens"))
-    costs = [group["calls"] * Fraction(group["cost"]) for group in groups if group["cost"] is not None]
     return UsageTotal(
         calls=calls,
         input_tokens=sum(group["input_tokens"] or 0 for group in groups) if with_tokens else None,
@@ -122,13 +124,11 @@ async def _views(store: Store, page: _Cases) -> list[CaseView]:
         answers = await _parts(connection, page, ANSWERS, "item")
         calls = await _parts(connection, page, CALLS, "n")
         results = await _parts(connection, page, RESULTS, "n")
-    by_case: defaultdict[int, list[AttemptView]] = defaultdict(list)
-    for row in attempts:
-        parts = [part[row["id"]] for part in (turns, answers, calls, results)]
-        by_case[row["n"]].append(_attempt(row, *parts))
-    return [
-        CaseView(RunCase(row["n"], row["scenario"], loads(Case, row["case"])), tuple(by_case[row["n"]])) for row in rows
-    ]
+        by_case: defaultdict[int, list[AttemptView]] = defaultdict(list)
+        for row in attempts:
+            parts = [part[row["id"]] for part in (turns, answers, calls, results)]
+            by_case[row["n"]].append(_attempt(row, *parts))
+        return [CaseView(RunCase(row["n"], row["scenario"], load_case(row)), tuple(by_case[row["n"]])) for row in rows]
 
 
 async def _attempts(
@@ -152,12 +152,13 @@ async def _parts(
 
 
 def _facts(row: RowMapping, turns: Iterable[RowMapping], results: Sequence[RowMapping]) -> AttemptFacts:
-    return AttemptFacts(
-        outcome=OUTCOME.load(row),
-        latencies_ms=[turn["latency_ms"] for turn in turns],
-        details=[parsed(result["detail"]) for result in results],
-        causes=[result["cause"] for result in results if result["cause"] is not None],
-    )
+    with sound("attempts", row):
+        return AttemptFacts(
+            outcome=OUTCOME.load(row),
+            latencies_ms=[turn["latency_ms"] for turn in turns],
+            details=[dict(parsed(result["detail"])) for result in results],
+            causes=[result["cause"] for result in results if result["cause"] is not None],
+        )
 
 
 def _attempt(
@@ -167,22 +168,22 @@ def _attempt(
     calls: Iterable[RowMapping],
     results: Iterable[RowMapping],
 ) -> AttemptView:
-    with sound("attempt"):
-        status = AttemptStatus(row["status"])
-    return AttemptView(
-        key=AttemptKey(row["run_id"], row["n"], row["case_id"], row["repeat"], row["attempt"]),
-        status=status,
-        conversation_id=row["conversation_id"],
-        started_at=datetime.fromisoformat(row["started_at"]),
-        finished_at=None if row["finished_at"] is None else datetime.fromisoformat(row["finished_at"]),
-        dialog=Dialog(tuple(TURN.load(turn) for turn in turns if turn["status"] != SENDING)),
-        sending=next((turn["sent_message"] for turn in turns if turn["status"] == SENDING), None),
-        answers=tuple(_answer(answer) for answer in answers),
-        calls=tuple(map(load_call, calls)),
-        results=tuple(RESULT.load(result) for result in results),
-        outcome=OUTCOME.load(row) if status is AttemptStatus.FINISHED else None,
-    )
+    with sound("attempts", row):
+        return AttemptView(
+            key=AttemptKey(row["run_id"], row["n"], row["case_id"], row["repeat"], row["attempt"]),
+            status=AttemptStatus(row["status"]),
+            conversation_id=row["conversation_id"],
+            started_at=datetime.fromisoformat(row["started_at"]),
+            finished_at=None if row["finished_at"] is None else datetime.fromisoformat(row["finished_at"]),
+            dialog=Dialog(tuple(TURN.load(turn) for turn in turns if turn["status"] != SENDING)),
+            sending=next((turn["sent_message"] for turn in turns if turn["status"] == SENDING), None),
+            answers=tuple(_answer(answer) for answer in answers),
+            calls=tuple(map(load_call, calls)),
+            results=tuple(RESULT.load(result) for result in results),
+            outcome=OUTCOME.load(row) if row["status"] == AttemptStatus.FINISHED else None,
+        )
 
 
 def _answer(row: RowMapping) -> StoredAnswer:
-    return StoredAnswer(row["key"], row["item"], row["text"], row["by"], row["cause"], parsed(row["answer"]))
+    with sound("answers", row):
+        return StoredAnswer(row["key"], row["item"], row["text"], row["by"], row["cause"], parsed(row["answer"]))

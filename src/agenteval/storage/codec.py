@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from fractions import Fraction
 from functools import cache, lru_cache
-from operator import attrgetter
+from operator import attrgetter, index
 from typing import Any, Generic, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 import orjson
@@ -23,9 +23,14 @@ from agenteval.domain.outcome import CaseOutcome, RuleResult
 from agenteval.domain.ports import Call, Usage
 from agenteval.domain.questions import Ask, Judged, Question, Unscored, judged_to_json
 from agenteval.domain.records import Run
+from agenteval.domain.scenario import Case
 from agenteval.domain.transcript import Turn
 
 T = TypeVar("T")
+
+DAMAGE = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+"""Whatever goes wrong when something stored is read is damage: only what could be read was ever written."""
+DAMAGED = "it is damaged; restore a backup, or name another file"
 
 
 def dumps(value: object) -> str:
@@ -47,28 +52,23 @@ def _plain(value: object) -> object:
 def loads(kind: type[T], text: str) -> T:
     """What `dumps` wrote of an object of this type."""
     read: Callable[[Any], T] = _reader(cast("Any", kind))
-    with sound(kind.__name__):
-        return read(orjson.loads(text))
+    return read(orjson.loads(text))
 
 
 def parsed(text: str) -> Any:
     """JSON that was stored."""
-    with sound("JSON value"):
-        return orjson.loads(text)
+    return orjson.loads(text)
 
 
 @contextmanager
-def sound(what: str, row: Mapping[Any, Any] | None = None) -> Iterator[None]:
-    """Whatever goes wrong when something stored is read is damage: only what could be read was ever written."""
+def sound(table: str, row: Mapping[Any, Any]) -> Iterator[None]:
+    """Names the row in which damage was found."""
     try:
         yield
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        id_ = (row.get("attempt_id") or row.get("id")) if row else None
-        raise StorageError(
-            f"a stored {what} cannot be read: {error}",
-            where=f"row {id_}" if id_ else "",
-            fix="the database is damaged; restore a backup, or name another one",
-        ) from error
+    except DAMAGE as error:
+        column = next(name for name in ("attempt_id", "id", "case_id") if name in row)
+        place = f"the row of {table} with the {column} {row[column]}"
+        raise StorageError(f"{place} cannot be read: {error}", fix=DAMAGED) from error
 
 
 def fraction_text(value: Fraction) -> str:
@@ -85,11 +85,12 @@ def time_text(at: datetime) -> str:
 
 
 class Columns(Generic[T]):
-    """How the fields of a dataclass stand in columns of the same names. `names` leaves some fields out."""
+    """How the fields of a dataclass stand in columns of a table, of the same names. `names` leaves some fields out."""
 
-    def __init__(self, kind: type[T], *, without: Collection[str] = ()) -> None:
+    def __init__(self, kind: type[T], table: str, *, without: Collection[str] = ()) -> None:
         hints = {name: hint for name, hint in _hints(kind).items() if name not in without}
         self._kind = kind
+        self._table = table
         self.names = tuple(hints)
         self._get = attrgetter(*self.names)
         self._encoders = tuple((i, write) for i, hint in enumerate(hints.values()) if (write := _column_writer(hint)))
@@ -104,7 +105,7 @@ class Columns(Generic[T]):
 
     def load(self, row: Mapping[Any, Any], **more: Any) -> T:
         """From the fields that the row holds, and `more`."""
-        with sound(self._kind.__name__, row):
+        with sound(self._table, row):
             values = {
                 name: read(value)
                 for name, read in self._decoders.items()
@@ -122,6 +123,11 @@ def call_row(call: Call) -> tuple[Any, ...]:
 
 def load_call(row: Mapping[Any, Any]) -> Call:
     return CALL.load(row, usage=USAGE.load(row))
+
+
+def load_case(row: Mapping[Any, Any]) -> Case:
+    with sound("run_cases", row):
+        return loads(Case, row["case"])
 
 
 def answer_row(ask: Ask, answer: Judged[Any] | Unscored) -> tuple[Any, ...]:
@@ -144,6 +150,8 @@ def _reader(kind: Any) -> _Read:
     if inner is not None:
         read = _reader(inner)
         return read if read is _as_is else lambda raw: None if raw is None else read(raw)
+    if get_origin(kind) is Mapping:
+        return dict
     if get_origin(kind) is tuple:
         return _tuple_reader(get_args(kind))
     if not isinstance(kind, type) or kind in _PLAIN:
@@ -216,19 +224,23 @@ def _column_writer(kind: Any) -> Callable[[Any], Any] | None:
 
 def _column_reader(kind: Any) -> _Read:
     write = _column_writer(kind)
-    read = _reader(kind)
+    read = _NUMBERS.get(_optional(kind) or kind) or _reader(kind)
     if write is dumps:
         return lambda text: None if text is None else read(orjson.loads(text))
     return lambda value: None if value is None else read(value)
+
+
+_NUMBERS: Mapping[Any, _Read] = {int: index, float: float}
+"""SQLite keeps text in a column of numbers."""
 
 
 def _is_text_literal(kind: Any) -> bool:
     return bool(args := get_args(kind)) and all(isinstance(arg, str) for arg in args)
 
 
-RUN = Columns(Run)
-TURN = Columns(Turn)
-RESULT = Columns(RuleResult)
-OUTCOME = Columns(CaseOutcome)
-CALL = Columns(Call, without={"usage"})
-USAGE = Columns(Usage)
+RUN = Columns(Run, "runs")
+TURN = Columns(Turn, "turns")
+RESULT = Columns(RuleResult, "results")
+OUTCOME = Columns(CaseOutcome, "attempts")
+CALL = Columns(Call, "calls", without={"usage"})
+USAGE = Columns(Usage, "calls")

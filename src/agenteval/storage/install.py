@@ -18,10 +18,9 @@ async def secret(store: Store, now: datetime, new: Callable[[int], bytes] = secr
     """The same 32 bytes always. Made when first asked for; of several processes that ask at once, one makes it."""
     query = select(INSTALL.c.secret)
     async with store.read() as connection:
-        found = await connection.scalar(query)
-    if found is None:
-        row = {"id": 1, "secret": new(SECRET_BYTES), "created_at": time_text(now)}
-        async with store.write() as connection:
-            await connection.execute(insert(INSTALL).values(row).on_conflict_do_nothing())
-            found = await connection.scalar(query)
-    return bytes(found or b"")
+        if found := await connection.scalar(query):
+            return bytes(found)
+    row = {"id": 1, "secret": new(SECRET_BYTES), "created_at": time_text(now)}
+    async with store.write() as connection:
+        await connection.execute(insert(INSTALL).values(row).on_conflict_do_nothing())
+        return bytes(await connection.scalar(query) or b"")

@@ -7,7 +7,7 @@ from datetime import datetime
 from itertools import islice
 from typing import Any
 
-from sqlalchemy import ColumnElement, FromClause, Row, RowMapping, Select, exists, func, insert, select, update
+from sqlalchemy import ColumnElement, FromClause, Row, Select, exists, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from agenteval.domain.errors import NotFound
@@ -16,7 +16,7 @@ from agenteval.domain.questions import Cause
 from agenteval.domain.records import AttemptKey, AttemptStatus, Held, Run, RunCase, RunStatus, Work
 from agenteval.domain.scenario import Case
 from agenteval.domain.transcript import Dialog, TurnStatus
-from agenteval.storage.codec import RUN, TURN, dumps, loads, parsed, time_text
+from agenteval.storage.codec import RUN, TURN, dumps, load_case, parsed, time_text
 from agenteval.storage.store import Store
 from agenteval.storage.tables import ANSWERS, ATTEMPTS, RESULTS, RUN_CASES, RUNS, TURNS
 
@@ -76,32 +76,32 @@ async def get(store: Store, run_id: str) -> Run:
     """Raises NotFound."""
     async with store.read() as connection:
         row = (await connection.execute(select(RUNS).where(RUNS.c.id == run_id))).mappings().one_or_none()
-    if row is None:
-        raise NotFound(f"there is no run {run_id!r}", where=str(store.path), fix="`agenteval runs` lists them")
-    return _run(row)
+        if row is None:
+            raise NotFound(f"there is no run {run_id!r}", where=str(store.path), fix="`agenteval runs` lists them")
+        return RUN.load(row)
 
 
 async def latest(store: Store) -> Run:
     """The run created last. Raises NotFound when there is none."""
     async with store.read() as connection:
         row = (await connection.execute(_newest_first().limit(1))).mappings().one_or_none()
-    if row is None:
-        raise NotFound("there is no run yet", where=str(store.path), fix="`agenteval run` makes one")
-    return _run(row)
+        if row is None:
+            raise NotFound("there is no run yet", where=str(store.path), fix="`agenteval run` makes one")
+        return RUN.load(row)
 
 
 async def listed(store: Store, limit: int) -> list[RunStats]:
     """The newest runs, newest first."""
     async with store.read() as connection:
         rows = (await connection.execute(_newest_first().limit(limit))).mappings().all()
-        return [await _stats(connection, _run(row)) for row in rows]
+        return [await _stats(connection, RUN.load(row)) for row in rows]
 
 
 async def of_target(store: Store, target_name: str, limit: int) -> list[Run]:
     """The newest runs of a target that were completed, oldest first."""
     async with store.read() as connection:
         completed = _newest_first().where(RUNS.c.status == RunStatus.COMPLETED)
-        runs = [_run(row) for row in (await connection.execute(completed)).mappings()]
+        runs = [RUN.load(row) for row in (await connection.execute(completed)).mappings()]
     return [run for run in runs if run.config.get("target_name") == target_name][:limit][::-1]
 
 
@@ -162,7 +162,7 @@ async def unjudged(store: Store, run_id: str) -> tuple[int, str]:
     async with store.read() as connection:
         count = (await connection.execute(select(func.count()).select_from(places.distinct().subquery()))).scalar_one()
         answer = await connection.scalar(first)
-    return count, parsed(answer)["detail"] if answer else ""
+        return count, parsed(answer)["detail"] if answer else ""
 
 
 async def work(store: Store, run: Run) -> AsyncIterator[Work]:
@@ -187,25 +187,25 @@ async def _held(store: Store, attempt_id: str) -> Held:
     async with store.read() as connection:
         conversation_id = (await connection.execute(conversation)).scalar_one()
         rows = (await connection.execute(turns)).mappings().all()
-    return Held(conversation_id, Dialog(tuple(TURN.load(row) for row in rows)))
+        return Held(conversation_id, Dialog(tuple(TURN.load(row) for row in rows)))
 
 
 async def _page(store: Store, run_id: str, after: int) -> list[tuple[int, Case, defaultdict[int, list[Row[Any]]]]]:
     """The next cases, each with its attempts by repeat: `id`, number, whether it is `done` or `unjudged`."""
     in_run = (RUN_CASES.c.run_id == run_id) & (RUN_CASES.c.n > after)
-    cases = select(RUN_CASES.c.n, RUN_CASES.c.case).where(in_run).order_by(RUN_CASES.c.n).limit(PAGE)
+    cases = select(RUN_CASES).where(in_run).order_by(RUN_CASES.c.n).limit(PAGE)
     async with store.read() as connection:
-        page = (await connection.execute(cases)).all()
+        page = [(row["n"], load_case(row)) for row in (await connection.execute(cases)).mappings()]
         if not page:
             return []
-        between = ATTEMPTS.c.n.between(page[0].n, page[-1].n)
+        between = ATTEMPTS.c.n.between(page[0][0], page[-1][0])
         kinds = (_done(ATTEMPTS).label("done"), _unjudged(ATTEMPTS).label("unjudged"))
         attempts = select(ATTEMPTS.c.id, ATTEMPTS.c.n, ATTEMPTS.c.repeat, ATTEMPTS.c.attempt, *kinds)
         rows = await connection.execute(attempts.where(ATTEMPTS.c.run_id == run_id, between).order_by(*_IN_ORDER))
     seen: defaultdict[int, defaultdict[int, list[Row[Any]]]] = defaultdict(lambda: defaultdict(list))
     for row in rows:
         seen[row.n][row.repeat].append(row)
-    return [(n, loads(Case, case), seen[n]) for n, case in page]
+    return [(n, case, seen[n]) for n, case in page]
 
 
 async def _stats(connection: AsyncConnection, run: Run) -> RunStats:
@@ -227,10 +227,6 @@ async def _stats(connection: AsyncConnection, run: Run) -> RunStats:
 
 def _newest_first() -> Select[Any]:
     return select(RUNS).order_by(RUNS.c.created_at.desc(), RUNS.c.id.desc())
-
-
-def _run(row: RowMapping) -> Run:
-    return RUN.load(row)
 
 
 def _case_row(run_id: str, place: RunCase) -> dict[str, object]:

@@ -18,6 +18,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_en
 
 from agenteval.domain.errors import ConfigError, StorageError
 from agenteval.net import forbid
+from agenteval.storage.codec import DAMAGE, DAMAGED
 from agenteval.storage.migrations import HEAD, schema_version
 
 BUSY_TIMEOUT_MS = 10_000
@@ -49,10 +50,13 @@ class Store:
 
     @asynccontextmanager
     async def read(self) -> AsyncIterator[AsyncConnection]:
-        """One consistent view of the database."""
+        """One consistent view of the database. What is read is made sense of inside: what makes none is damage."""
         with self._clear_errors():
             async with self._engine.connect() as connection:
-                yield connection
+                try:
+                    yield connection
+                except DAMAGE as error:
+                    raise StorageError(f"what it holds cannot be read: {error}", fix=DAMAGED) from error
 
     @asynccontextmanager
     async def write(self) -> AsyncIterator[AsyncConnection]:
@@ -94,8 +98,6 @@ class Store:
         except StorageError as error:
             error.where = error.where or str(self.path)
             raise
-        except UnicodeDecodeError as error:
-            raise StorageError("it holds what is no text", where=str(self.path), fix=_ADVICE["malformed"]) from error
         except (SQLAlchemyError, DatabaseError) as error:
             cause = str(getattr(error, "orig", None) or error)
             raise StorageError(cause, where=str(self.path), fix=_advice(cause)) from error
@@ -103,10 +105,10 @@ class Store:
 
 _ADVICE = {
     "not a database": "it is damaged or no AgentEval database; restore a backup, or name another file",
-    "malformed": "it is damaged; restore a backup, or name another file",
+    "malformed": DAMAGED,
     "locked": f"another program has been writing to it for {BUSY_TIMEOUT_MS // 1000} s; wait for it or end it",
-    "unable to open": "check that the path is a file that may be read and written",
-    "readonly": "check that the file and its folder may be written",
+    "unable to open": "name a file that may be read and written; even reading needs both, so copy one that may not",
+    "readonly": "even reading needs a file and a folder that may be written; copy it to such a one",
     "full": "free some space, then resume the run",
 }
 

@@ -1,6 +1,7 @@
 """Opening a database, and its transactions."""
 
 import asyncio
+import errno
 import sqlite3
 import stat
 import sys
@@ -234,27 +235,33 @@ def test_a_lock_that_cannot_be_made_is_no_other_process(store: Store) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "row", "said"),
     [
-        ("UPDATE runs SET config = '{'", "a stored Run cannot be read"),
-        ("UPDATE runs SET status = 'done'", "'done' is not a valid RunStatus"),
-        ("UPDATE attempts SET l2_completion = '4/0'", "a stored CaseOutcome cannot be read"),
-        ("UPDATE attempts SET status = 'shut'", "'shut' is not a valid AttemptStatus"),
-        ("UPDATE results SET detail = 'x'", "a stored RuleResult cannot be read"),
-        ("UPDATE results SET score = NULL", "a score exists exactly when"),
-        ("UPDATE answers SET answer = ''", "a stored JSON value cannot be read"),
-        ("UPDATE run_cases SET \"case\" = '[]'", "a stored Case cannot be read"),
-        ("UPDATE turns SET tool_calls = '3'", "a stored Turn cannot be read"),
+        ("UPDATE runs SET config = '{'", "runs with the id run", "unexpected end of data"),
+        ("UPDATE runs SET status = 'done'", "runs with the id run", "'done' is not a valid RunStatus"),
+        ("UPDATE runs SET repeats = 'two'", "runs with the id run", "cannot be interpreted as an integer"),
+        ("UPDATE attempts SET l2_completion = '4/0'", f"attempts with the id {key(0).id}", "Fraction"),
+        ("UPDATE attempts SET status = 'shut'", f"attempts with the id {key(0).id}", "not a valid AttemptStatus"),
+        ("UPDATE attempts SET started_at = 'noon'", f"attempts with the id {key(0).id}", "Invalid isoformat"),
+        ("UPDATE results SET detail = 'x'", f"results with the attempt_id {key(0).id}", "unexpected character"),
+        ("UPDATE results SET detail = '[1]'", f"results with the attempt_id {key(0).id}", ""),
+        ("UPDATE results SET score = NULL", f"results with the attempt_id {key(0).id}", "a score exists exactly when"),
+        ("UPDATE answers SET answer = ''", f"answers with the attempt_id {key(0).id}", "empty document"),
+        ("UPDATE run_cases SET \"case\" = '[]'", "run_cases with the case_id case-0", ""),
+        ("UPDATE turns SET tool_calls = '3'", f"turns with the attempt_id {key(0).id}", "not iterable"),
+        ("UPDATE turns SET latency_ms = 'long'", f"turns with the attempt_id {key(0).id}", "could not convert"),
     ],
 )
-async def test_damage_is_told_as_such(store: Store, change: str, said: str) -> None:
+async def test_damage_is_told_as_such_with_its_row(store: Store, change: str, row: str, said: str) -> None:
     await runs.create(store, run(), places(1))
     async with Writer(store) as writer:
         await writer.put(record(key(0)))
     async with store.write() as connection:
         await connection.execute(text(change))
-    with pytest.raises(StorageError, match=said) as damaged:
+    with pytest.raises(StorageError) as damaged:
         _ = [view async for view in attempts.views(store, (await runs.get(store, "run")).id)]
+    assert str(damaged.value).startswith(f"{store.path}: the row of {row} cannot be read: ")
+    assert said in str(damaged.value)
     assert "restore a backup" in str(damaged.value)
 
 
@@ -270,3 +277,29 @@ async def test_a_database_that_lost_its_version_is_damaged_not_newer(tmp_path: P
 async def test_a_url_takes_no_options(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="no options"):
         await Store.open(f"sqlite:///{tmp_path}/a.db?mode=ro")
+
+
+async def test_a_cost_that_is_no_number_is_damage(store: Store) -> None:
+    await runs.create(store, run(), places(1))
+    async with Writer(store) as writer:
+        await writer.put(record(key(0)))
+    async with store.write() as connection:
+        await connection.execute(text("UPDATE calls SET cost = 'free'"))
+    with pytest.raises(StorageError, match=r"agenteval\.db: what it holds cannot be read: .*free.*restore a backup"):
+        await attempts.usage(store, "run")
+
+
+async def test_a_file_that_may_not_be_written_is_told_with_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(path: Path, *_: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "open", refuse)
+    with pytest.raises(StorageError, match=r"a\.db: Permission denied \(.*even reading needs both, so copy"):
+        await Store.open(tmp_path / "a.db")
+
+
+async def test_a_folder_is_no_database(tmp_path: Path) -> None:
+    with pytest.raises(StorageError, match=r"Is a directory \(name a file"):
+        await Store.open(tmp_path)
