@@ -7,6 +7,7 @@ once for each server and model and remembered. An answer that ignores the schema
 import asyncio
 import re
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TypeVar
@@ -119,7 +120,8 @@ class Ladder:
     async def _recall(self) -> None:
         known = None if self._fixed else await self._memory.get(self._settings.base_url, self._settings.model)
         if known:
-            self._mode = self._remembered = Mode.parse(known)
+            with suppress(ValueError):  # in the words of another version
+                self._mode = self._remembered = Mode.parse(known)
 
     async def _remember(self, mode: Mode) -> None:
         self._mode = self._remembered = mode

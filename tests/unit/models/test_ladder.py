@@ -55,6 +55,13 @@ async def test_what_was_found_out_is_remembered_across_runs(judge: Judge) -> Non
         assert "seed" not in server.requests[-1].json
 
 
+async def test_what_is_remembered_in_no_known_words_is_found_out_anew(judge: Judge, capabilities: Remembered) -> None:
+    async with ScriptedModel(lambda _: {"q1": "是"}) as server:
+        capabilities[server.base_url, "judge-1"] = "telepathy"
+        await judge(server).complete(ASK)
+    assert list(capabilities.values()) == ["json_schema"]
+
+
 async def test_concurrent_first_calls_find_out_once(judge: Judge) -> None:
     async with ScriptedModel(lambda _: {"q1": "是"}, refuses=["response_format", "tools"]) as server:
         model = judge(server)
