@@ -103,6 +103,13 @@ async def test_the_provider_s_own_wait_is_kept_and_holds_all_its_calls() -> None
     assert 30 <= provider.clock.slept[0] <= 30.5
 
 
+async def test_a_rate_limit_without_a_time_holds_the_provider_from_its_second_refusal_on() -> None:
+    once, twice = Provider([ModelRateLimited("429")]), Provider([ModelRateLimited("429")] * 2)
+    for provider in (once, twice):
+        await provider.ask(Retry(deadline_s=180))
+    assert (once.pauses, twice.pauses) == ([], twice.clock.slept[1:])
+
+
 async def test_an_outage_s_own_wait_is_kept_and_holds_this_call_only() -> None:
     provider = Provider([ModelUnavailable("503", retry_after_s=7)])
     await provider.ask(Retry(deadline_s=180))
