@@ -10,8 +10,8 @@ Code sees three refusals, and otherwise takes a stated value for accepted. It ac
   range, and neither asks nor denies. Numbers and prices are left alone: "评分 4.9" may be what was found for "4.5 or
   more". Such a value is `stale` when the user gave it before, else `contradicted`.
 
-Where no reply names the value, but one names another of its type for all that code can tell (`rivals`), it does not
-decide.
+Where no reply names the value, but one names another of its type for all that code can tell (`rivals`), or none shows
+that the agent listened (`heed`), it does not decide.
 """
 
 import re
@@ -24,6 +24,7 @@ from agenteval.domain.json_value import as_text
 from agenteval.domain.slots import Found, matches, same
 from agenteval.domain.transcript import Dialog
 from agenteval.rules.completion.forms import Part, SlotVerdict
+from agenteval.rules.completion.heed import taken_up
 from agenteval.rules.completion.items import Slot
 from agenteval.rules.completion.rivals import AMOUNTS, BEFORE, OTHER_NUMBER, THEIRS, rival
 from agenteval.rules.completion.values import (
@@ -118,6 +119,8 @@ def by_code(slot: Slot, dialog: Dialog, stated: Given, others: Sequence[Slot]) -
     if repeats:
         return Reaction(SlotVerdict.FILLED, Part.REPEATED, repeats[0], in_call, bool(again))
     before = [ask for ask in asked if ask.turn < stated.turn]
+    if not in_call and not taken_up(slot, dialog, stated, others, asked=bool(before)):
+        return None
     if before:
         return Reaction(SlotVerdict.FILLED, Part.ASKED, before[-1], in_call, bool(again))
     return Reaction(SlotVerdict.FILLED, Part.NONE, None, in_call, bool(again))

@@ -154,18 +154,23 @@ def given(slot: Slot, dialog: Dialog, others: Sequence[Slot]) -> Given | None:
 
 def uncertain(slot: Slot, dialog: Dialog, others: Sequence[Slot]) -> bool:
     """Of an expected value that is not `given`: whether it may have been for all that code can tell. The user names it
-    in a denial of something else ("打不开热水器"), or gives one that cannot be compared ("明天" for "9月14日"), or the
-    answer to an offer may be assent, or it is a yes or no, which people say in other words."""
+    in a denial of something else ("打不开热水器"), or in the plural, or gives one that cannot be compared ("明天" for
+    "9月14日"), or the answer to an offer may be assent, or it is a yes or no, which people say in other words."""
     ways = {how for _, how in _mentions(slot, dialog)}
     if _Said.STATED in ways:
         return False  # and replaced since
-    if _Said.UNCLEAR in ways or _is_yes_or_no(slot):
+    if _Said.UNCLEAR in ways or _is_yes_or_no(slot) or _is_said_of_several(slot, dialog):
         return True
     if any(sure is None for _, sure in _offers(slot, dialog)):
         return True
     ends_on = last_value(slot, dialog, others)
     theirs = [ends_on.text] if ends_on else [f.text for t in dialog for f in values_of(slot, t.sent_message)]
     return slot.type in _RELATIVE and any(_incomparable(slot, value) for value in theirs)
+
+
+def _is_said_of_several(slot: Slot, dialog: Dialog) -> bool:
+    values = slot.expected_value if isinstance(slot.expected_value, tuple) and slot.type is SlotType.TEXT else ()
+    return any(matches(f"{value}s", turn.sent_message) for value in values for turn in dialog)
 
 
 _RELATIVE = {SlotType.DATE, SlotType.TIME, SlotType.DATETIME}

@@ -10,7 +10,7 @@ from agenteval.domain.text import fold
 from agenteval.rules.completion.items import Slot
 
 _ASIDE = re.compile(r"[（(【\[].*?[）)】\]]|[（(].*", re.DOTALL)
-_OWNER = re.compile(r"^(?:用户|客户|顾客|联系人|本人|您|你)的?|^.*的")
+_OWNER = re.compile(r"^(?:用户|客户|顾客|联系人|本人|您|你)的?|^.*(?<!目)的")
 _CHINESE_RUN = re.compile(r"[\u3400-\u9fff]{2,}")
 _ENGLISH_WORD = re.compile(r"[a-z]{3,}")
 _FILLERS = re.compile(

@@ -191,7 +191,7 @@ async def test_what_cannot_be_compared_is_neither_right_nor_wrong(
         ("13800138000", "您的电话 13900139000 已登记。", "contradicted"),
         ("13800138000", "短信已发送至您的 13900139000，请查收。", "contradicted"),
         ("13800138000", "已登记。客服热线：4008001234，您可随时拨打。", "filled"),
-        ("13800138000", "您可以拨打 400-800-1234 查询进度。", "filled"),
+        ("13800138000", "收到，您可以拨打 400-800-1234 查询进度。", "filled"),
         ("13800138000", "已派单，维修师傅李工的电话是 13600136000。", "filled"),
         ("13800138000", "已派单。师傅：李工，电话：13600136000", "filled"),
         ("13800138000", "| 师傅 | 电话 |\n|---|---|\n| 李工 | 13600136000 |", "filled"),
@@ -210,7 +210,7 @@ async def test_whose_number_it_is(message: str, reply: str, status: str) -> None
     ("reply", "status"),
     [
         ("I have your phone number as 212-555-0174.", "contradicted"),
-        ("You can call us at 800-555-0100.", "filled"),
+        ("Noted. You can call us at 800-555-0100.", "filled"),
         ("Booked. Your technician's phone number is 646-555-0100.", "filled"),
         ("Booked! Hotel: Ritz\nPhone: 646-555-0100", "filled"),
         ("Your confirmation number is 2125550199.", "filled"),
@@ -458,7 +458,7 @@ async def test_a_value_of_another_slot_of_the_type_is_no_other_value() -> None:
         ("I don't understand why it broke, but I'll send someone.", "filled"),
         ("Noted. If I didn't understand that, please say so.", "filled"),
         ("好的，不清楚的地方可以再问我", "filled"),
-        ("不明白的地方可以再问我", "filled"),
+        ("收到，不明白的地方可以再问我", "filled"),
         ("明白了。", "filled"),
     ],
 )
@@ -486,3 +486,35 @@ async def test_what_was_refused_or_given_as_something_else_is_not_missing(
     item: dict[str, Any], reply: str, answer: str, status: str
 ) -> None:
     assert await statuses(dialog(("你好 hello", reply), (answer, "好的。OK.")), item) == [status]
+
+
+MOVED_IN: Talk = [("Leave it with my neighbour", "Sure.")]
+
+
+@pytest.mark.parametrize(
+    ("item", "talk", "status"),
+    [
+        (phone(), [("空调坏了，电话 13800138000", "延保服务每年只要 199 元，非常划算哦！")], "unscored"),
+        (slot("pet", "name of the pet", "Biscuit"), [("Biscuit is ill", "Have you seen our new leads?")], "unscored"),
+        (slot("pet", "name of the pet", "Biscuit"), [("Biscuit is ill", "Since when is he ill?")], "filled"),
+        (slot("address", "address", "27 Ferry Road"), [("27 Ferry Road", "OK, 72 Ferry Road tomorrow.")], "unscored"),
+        (slot("address", "address", "27 Ferry Road"), [("27 Ferry Road", "OK, tomorrow at 8.")], "filled"),
+        (slot("floor", "楼层", "三楼"), [("从三楼搬", "好的，二楼，两位师傅。")], "unscored"),
+        (slot("people", "人数", 5, "number"), [("今晚七点四个人", "好。"), ("五个人", "好的，七点四位。")], "unscored"),
+        (slot("data", "流量", 20, "number"), [("不要 50GB，20GB 就行", "好的，50GB 今天生效。")], "unscored"),
+        (slot("budget", "预算", "200元", "money"), [("预算 200 元以内", "按您 300 元的预算选好了。")], "unscored"),
+        (slot("place", "place", "shed"), [*MOVED_IN, ("Actually the shed", "Fine, your neighbour.")], "unscored"),
+        (slot("place", "place", "shed"), [*MOVED_IN, ("Actually the shed", "Fine, the shed.")], "filled"),
+        (slot("to", "目的地", "机场"), [("去机场", "请问您的目的地？"), ("机场", "请问您的目的地？")], "stated_only"),
+        (slot("drug", "allergy", "nuts"), [("Hi", "What can't you eat?"), ("nuts", "What can't you eat?")], "unscored"),
+    ],
+)
+async def test_a_value_that_no_reply_names_is_taken_up_by_who_listens(
+    item: dict[str, Any], talk: Talk, status: str
+) -> None:
+    assert await statuses(dialog(*talk), item) == [status]
+
+
+async def test_a_value_in_the_plural_may_be_the_expected_one() -> None:
+    talk = dialog(("Mondays suit me", "Noted."))
+    assert await statuses(talk, slot("weekday", "day of the class", "Monday")) == ["unscored"]
