@@ -8,8 +8,7 @@ error.
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import fields
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
 from importlib.metadata import EntryPoint, entry_points
@@ -20,7 +19,7 @@ from pydantic.json_schema import GenerateJsonSchema
 
 from agenteval.domain.caching import per_class
 from agenteval.domain.errors import ConfigError, InputError
-from agenteval.domain.faults import in_words
+from agenteval.domain.faults import advice, in_words
 from agenteval.domain.json_value import below
 from agenteval.domain.near import did_you_mean
 
@@ -169,15 +168,28 @@ def _adapter(plugin: type[T]) -> TypeAdapter[T]:
 
 
 def _problem(fault: Mapping[str, Any], where: str, plugin: type[object]) -> InputError:
-    path = [str(part) for part in fault["loc"]]
-    place = below(where, *path)
-    if fault["type"] in {"missing", "missing_argument"}:
-        return InputError("this parameter is required", where=place)
-    if fault["type"] == "unexpected_keyword_argument":
-        fix = did_you_mean(path[0], _names(plugin)) if len(path) == 1 else ""
-        return InputError("unknown parameter", where=place, fix=fix)
-    return InputError(in_words(fault), where=place)
+    message = _OF_PARAMETERS.get(fault["type"]) or in_words(fault)
+    around = fault["loc"][:-1] if fault["type"] in _OF_PARAMETERS else fault["loc"]
+    part = _part(parameters_schema(plugin), around)
+    fix = advice(fault, part.get("properties", {}), part.get("required", ()))
+    return InputError(message, where=below(where, *map(str, fault["loc"])), fix=fix)
 
 
-def _names(plugin: Any) -> list[str]:
-    return [f.name for f in fields(plugin)]
+_OF_PARAMETERS = {
+    "missing": "this parameter is required",
+    "missing_argument": "this parameter is required",
+    "unexpected_keyword_argument": "unknown parameter",
+}
+
+
+def _part(schema: Mapping[str, Any], path: Sequence[str | int]) -> Mapping[str, Any]:
+    """Of a plug-in's schema what describes the place `path`; empty where there is a choice that it does not tell."""
+    here = schema
+    for step in (None, *path):
+        if step is not None:
+            here = here.get("items", {}) if isinstance(step, int) else here.get("properties", {}).get(step, {})
+        kinds = [kind for kind in here.get("anyOf", ()) if kind != {"type": "null"}]
+        here = kinds[0] if len(kinds) == 1 else here
+        if "$ref" in here:
+            here = schema["$defs"][here["$ref"].rpartition("/")[2]]
+    return here

@@ -10,9 +10,8 @@ from typing import TypeVar
 from pydantic import BaseModel, ValidationError
 
 from agenteval.domain.errors import InputError
-from agenteval.domain.faults import in_words
+from agenteval.domain.faults import advice, in_words
 from agenteval.domain.json_value import Json, below, canonical
-from agenteval.domain.near import did_you_mean, nearest
 from agenteval.domain.text import clean
 
 MAX_DEPTH = 100
@@ -101,24 +100,11 @@ def number(literal: str, *, as_written: bool) -> int | float | str:
 def faults(error: ValidationError, model: type[BaseModel]) -> Iterator[tuple[str, str, str]]:
     """JSON pointer, message and advice for each fault."""
     for fault in error.errors(include_url=False, include_context=False):
-        *_, last = loc = fault["loc"] or ("",)
-        message, fix = in_words(fault), ""
-        match fault["type"]:
-            case "extra_forbidden":
-                message, fix = "there is no such field", did_you_mean(str(last), model.model_fields)
-            case "missing":
-                message = "this field is required"
-                given = fault["input"].keys() - model.model_fields.keys()
-                near = nearest(str(last), sorted(given))
-                fix = f"is it what {near!r} means?" if near else ""
-            case "too_short":
-                message = "must not be empty"
-            case "tuple_type" | "list_type":
-                message += f", not {_kind(fault['input'])}"
-            case "model_type" | "dict_type":
-                message += f", not {_kind(fault['input'])}"
-                fix = "a field is its name, a colon and a space" if isinstance(fault["input"], str) else ""
-        yield below("", *(step for step in loc if step != "")), message, fix
+        message = _OF_FIELDS.get(fault["type"]) or in_words(fault)
+        yield below("", *(step for step in fault["loc"] if step != "")), message, advice(fault, model.model_fields)
+
+
+_OF_FIELDS = {"extra_forbidden": "there is no such field", "missing": "this field is required"}
 
 
 class Problems(list[InputError]):
@@ -140,17 +126,3 @@ class Problems(list[InputError]):
             end = ", then reading ended" if len(self) >= _TOO_MANY else ""
             shown.append(InputError(f"and {len(self) - _SHOWN} more problems{end}"))
         return InputError.all(shown)
-
-
-def _kind(value: object) -> str:
-    match value:
-        case None:
-            return "empty"
-        case str():
-            return "text"
-        case list():
-            return "a list"
-        case dict():
-            return "an object"
-        case _:
-            return repr(value)[:40]

@@ -6,6 +6,7 @@ from typing import Annotated, Any, TypeAlias
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
 from agenteval.domain.exact import exact
+from agenteval.domain.faults import QUOTES, kind
 from agenteval.domain.json_value import canonical
 from agenteval.domain.text import is_blank, name_form, visible
 
@@ -32,8 +33,8 @@ def _text(value: Any) -> str:
     if isinstance(value, int | float) and not isinstance(value, bool):
         return str(value)
     if value is None or isinstance(value, bool):
-        raise ValueError(f"must be text, not {canonical(value).decode()}: put it in quotes")
-    raise ValueError("must be text")
+        raise ValueError(f"must be text, not {canonical(value).decode()}: {QUOTES}")
+    raise ValueError(f"must be text, not {kind(value)}: {QUOTES}")
 
 
 def _name(value: str) -> str:

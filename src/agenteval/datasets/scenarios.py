@@ -230,6 +230,8 @@ class _Reading:
     def scenario(self) -> Scenario | None:
         """None when there are problems."""
         raw = self.document.value
+        if isinstance(raw, Mapping) and "channel" in raw and "cases" not in raw:
+            raise self.document.problem("", "looks like a target file, no scenario", "give it with --target")
         head = self.document.check(_Scenario, raw, "", self.problems)
         policy = self._policy(head, Policy(), "")
         cases = [self._case(case, i, policy) for i, case in enumerate(_list(raw, "cases"))]

@@ -134,6 +134,10 @@ def _parsed(text: str, name: str) -> tuple[Document, str]:
 
 
 def _read(document: Document, default_name: str, check: Check, variable: Variable) -> Target:
+    if isinstance(document.value, Mapping) and "cases" in document.value and "channel" not in document.value:
+        raise document.problem(
+            "", "looks like a scenario file, no target", "a target has a channel, a scenario has cases"
+        )
     problems = Problems()
     found = document.check(_Target, document.value, "", problems)
     if found is None:

@@ -124,10 +124,12 @@ class _Builder:
 
 def _syntax(error: yaml.YAMLError, text: str, name: str) -> InputError:
     if isinstance(error, yaml.MarkedYAMLError) and (mark := error.problem_mark):
+        where = f"{name}: line {mark.line + 1}, column {mark.column + 1}"
+        here = "".join(text.split("\n")[mark.line : mark.line + 1])
+        if here[mark.column : mark.column + 1] == "\t":
+            return InputError("is no YAML: a tab stands here", where=where, fix="indent with spaces")
         said = ", ".join(part for part in (error.context, error.problem) if part)
-        return InputError(
-            f"is no YAML: {said}", where=f"{name}: line {mark.line + 1}, column {mark.column + 1}", fix=_QUOTES
-        )
+        return InputError(f"is no YAML: {said}", where=where, fix=_QUOTES)
     if isinstance(error, yaml.reader.ReaderError):
         line = text.encode(errors="replace")[: error.position].count(b"\n") + 1
         return InputError(f"is no YAML: {error.reason}", where=f"{name}: line {line}")

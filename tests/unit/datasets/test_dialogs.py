@@ -164,7 +164,7 @@ def test_every_problem_of_json_is_reported_at_once() -> None:
     )
     assert found == [
         "f: /0/turns/0/actual_output (line 2): this field is required (is it what 'actual_ouput' means?)",
-        "f: /0/turns/1/input (line 2): must be a valid string",
+        "f: /0/turns/1/input (line 2): must be text, not a number (put it in quotes)",
         "f: /0/turns/1/latency_ms (line 2): must be greater than or equal to 0",
         "f: /1 (line 3): must have either turns or messages",
         "f: /2/turns (line 4): must not be empty",
@@ -173,7 +173,7 @@ def test_every_problem_of_json_is_reported_at_once() -> None:
         "f: /5/turns/0/tool_calls/0/name (line 7): this field is required",
         "f: /5/turns/0/status (line 7): must be 'ok', 'timeout', 'error' or 'not_delivered'",
         "f: /6 (line 8): the id 'ok' is that of f: /4 (line 6)",
-        "f: /7 (line 8): must be an object, not 5",
+        "f: /7 (line 8): must be an object, not a number",
     ]
 
 

@@ -178,7 +178,7 @@ cases:
         "f: /cases/0/eval_rules/2/params/all_off (line 12): unknown parameter (did you mean 'all_of'?)",
         "f: /cases/1/messages/1 (line 14): is blank",
         "f: /cases/1/messages/2 (line 14): must be text, not null: put it in quotes",
-        "f: /cases/1/messages/3 (line 14): must be text",
+        "f: /cases/1/messages/3 (line 14): must be text, not a list: put it in quotes",
         "f: /cases/1/expectation/keywords_all (line 15): must not be empty",
         "f: /cases/1/expectation/max_latency_ms (line 15): must be greater than 0",
         "f: /cases/2 (line 16): type: single_turn has exactly one message, this case has 2",
@@ -194,7 +194,18 @@ cases:
     [
         ("", "f: must be an object, not empty"),
         ("name: s\ncases: {a: b}", "f: /cases (line 2): must be a list, not an object"),
-        ("name: s\ncases: [{messages: hi}]", "f: /cases/0/messages (line 2): must be a list, not text"),
+        (
+            "name: s\ncases: [{messages: hi}]",
+            "f: /cases/0/messages (line 2): must be a list, not text (a single one is a list, too: [...])",
+        ),
+        (
+            "name: s\ncases:\n- messages:\n  - Hello: I want a refund",
+            "f: /cases/0/messages/0 (line 4): must be text, not an object: put it in quotes",
+        ),
+        (
+            "name: s\nchannel: http\nparams: {url: http://a}",
+            "f (line 1): looks like a target file, no scenario (give it with --target)",
+        ),
         *(
             (f"name: s\ncases: [{{messages: [a], eval_rules: [{{type: keyword_match, weight: {weight}}}]}}]", problem)
             for weight, problem in (
@@ -228,6 +239,46 @@ cases:
 def test_one_problem(text: str, problem: str) -> None:
     (found,) = problems(text, rules=unbound)
     assert problem in found
+
+
+@pytest.mark.parametrize(
+    ("rule", "params", "found"),
+    [
+        (
+            "keyword_match",
+            "{any_of: hi}",
+            ["any_of (line 3): must be a list, not text (a single one is a list, too: [...])"],
+        ),
+        (
+            "task_completion",
+            "{mode: slot, required_slots: [name]}",
+            [
+                (
+                    "required_slots/0 (line 3): must be an object, not text (it must have name; "
+                    "a field is its name, a colon and a space)"
+                ),
+            ],
+        ),
+        (
+            "task_completion",
+            "{mode: slot, required_slots: [{nmae: x, typ: phone}]}",
+            [
+                "required_slots/0/name (line 3): this parameter is required (is it what 'nmae' means?)",
+                "required_slots/0/nmae (line 3): unknown parameter (did you mean 'name'?)",
+                "required_slots/0/typ (line 3): unknown parameter (did you mean 'type'?)",
+            ],
+        ),
+        (
+            "task_completion",
+            "{mode: step, required_steps: [{name: book, keyword: [x]}]}",
+            ["required_steps/0/keyword (line 3): unknown parameter (did you mean 'keywords'?)"],
+        ),
+    ],
+)
+def test_what_is_wrong_within_a_parameter_is_told_as_elsewhere(rule: str, params: str, found: list[str]) -> None:
+    text = f"name: s\ncases: [{{messages: [a], eval_rules: [{{type: {rule},\nparams: {params}}}]}}]"
+    at = "f: /cases/0/eval_rules/0/params/"
+    assert problems(text) == [at + problem for problem in found]
 
 
 def test_two_labels_of_one_case_must_differ() -> None:

@@ -178,6 +178,9 @@ def test_every_problem_is_reported_with_its_place() -> None:
         "f: /retries (line 3): must be greater than or equal to 0",
         "f: /timeout (line 2): there is no such field (did you mean 'timeout_s'?)",
     ]
+    assert problems("name: s\ncases: []") == [
+        "f (line 1): looks like a scenario file, no target (a target has a channel, a scenario has cases)"
+    ]
     assert problems("channel: htp") == ["f: /channel (line 1): unknown channel 'htp' (did you mean 'http'?)"]
     assert problems("channel: http\nparams:\n  url: http://a\n  metod: PUT\n  poll: {url: 'http://b'}")[1:] == [
         "f: /params/poll/done_path (line 5): this parameter is required",

@@ -69,6 +69,8 @@ def test_quoted_text_is_text_and_cases_of_keys_are_kept() -> None:
         ("a: 1\n---\nb: 1", "f: line 2, column 1: a second document"),
         ("[a]: 1", "f: line 1, column 1: a key must be text"),
         ("a: b: c", "f: line 1, column 5: is no YAML: mapping values are not allowed"),
+        ("a:\n\tb: 1", "f: line 2, column 1: is no YAML: a tab stands here (indent with spaces)"),
+        ("a:\n- b\n\t- c", "f: line 3, column 1: is no YAML: a tab stands here (indent with spaces)"),
         ("中文: 好\na: \x07", "f: line 2: is no YAML: control characters"),
         ("[" * 200, "nested deeper than 100 levels"),
         ("[" * 100_000, "maximum nesting depth"),
