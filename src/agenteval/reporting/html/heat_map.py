@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from itertools import islice
+from math import cos, radians, sin
 from typing import TypeAlias
 
 from agenteval.domain.run_summary import RunSummary, Share
@@ -13,7 +14,10 @@ from agenteval.reporting.labels import Labels
 from agenteval.reporting.reading import Entry
 
 ROWS, COLUMNS = 60, 40
-_CELL, _HEAD, _TAIL = 36, 128, 150
+_CELL = 36
+_TILT_DEGREES = 38
+_LONGEST = 24
+"""Letters of a column's name that are shown."""
 _LETTER = 7.6
 """The width of a letter, more or less."""
 _ITEMS = 1_000
@@ -36,12 +40,14 @@ def heat_map(entries: Sequence[tuple[Entry, str]], summary: RunSummary, labels: 
     if not columns:
         return None
     left = _LETTER * max(_width(_row_name(entry)) for entry, *_ in rows) + 12
+    longest = _LETTER * max(_width(_short(name, _LONGEST)) for _, name in columns)
+    head, tail = 20 + longest * sin(radians(_TILT_DEGREES)), longest * cos(radians(_TILT_DEGREES))
     xs = [left + i * _CELL for i in range(len(columns))]
-    parts = [_column_head(x, column, summary, labels) for x, column in zip(xs, columns, strict=True)]
-    parts.append(text((left - 8, _HEAD + 12), labels("heat.rate"), "small", "end"))
+    parts = [_column_head((x, head), column, summary, labels) for x, column in zip(xs, columns, strict=True)]
+    parts.append(text((left - 8, head + 12), labels("heat.rate"), "small", "end"))
     for i, row in enumerate(rows):
-        parts.append(_row(_HEAD + 20 + i * _CELL, row, dict(zip(columns, xs, strict=True)), labels))
-    size = (left + len(columns) * _CELL + _TAIL, _HEAD + 26 + len(rows) * _CELL)
+        parts.append(_row(head + 20 + i * _CELL, row, dict(zip(columns, xs, strict=True)), labels))
+    size = (left + len(columns) * _CELL + tail, head + 26 + len(rows) * _CELL)
     picture = svg(*parts, size=size, label=labels("heat"), fixed=True)
     legend = [
         tag("li", tag("span", sign, class_=f"cell {state}"), " ", labels(f"heat.{state}"))
@@ -61,21 +67,21 @@ def _by_column(entry: Entry) -> dict[Column, Item]:
     return {(item.kind, item.name): item for item in islice(found, _ITEMS)}
 
 
-def _column_head(left: float, column: Column, summary: RunSummary, labels: Labels) -> Html:
+def _column_head(corner: Point, column: Column, summary: RunSummary, labels: Labels) -> Html:
     kind, name = column
-    x, y = left + _CELL / 2, _HEAD - 6
+    x, y = corner[0] + _CELL / 2, corner[1] - 6
     share = (summary.slots if kind is Kind.SLOT else summary.steps).get(name, Share(0, 0, 0))
     rate = figures.percent(share.value, labels, digits=2).replace(" ", "")  # columns are narrow
     words = tag(
         "text",
         tag("title", f"{labels(f'kind.{kind}')} {name} · {figures.share(share, labels)}"),
-        _short(name, 24),
+        _short(name, _LONGEST),
         x=coordinate(x),
-        y=y,
-        transform=f"rotate(-38 {coordinate(x)} {y})",
+        y=coordinate(y),
+        transform=f"rotate(-{_TILT_DEGREES} {coordinate(x)} {coordinate(y)})",
         class_="strong",
     )
-    return joined(words, text((x, _HEAD + 12), rate, "small", "middle"))
+    return joined(words, text((x, y + 18), rate, "small", "middle"))
 
 
 def _row(y: float, row: Row, xs: Mapping[Column, float], labels: Labels) -> Html:
