@@ -242,7 +242,7 @@ def chinese_report() -> RunReport:
         seed_case("0.1", n=2, case=replace(REPAIR, id="case-003", name="语气生硬")),
         _without_judge(3),
         _timed_out(4),
-        _undelivered(5),
+        undelivered_case(5),
         _resumed(6),
         _keyword(7),
         _completeness(8),
@@ -304,7 +304,7 @@ def _timed_out(n: int) -> CaseView:
     return CaseView(RunCase(n, SCENARIO, case), (attempt_at(case, turns, rules, n=n),))
 
 
-def _undelivered(n: int) -> CaseView:
+def undelivered_case(n: int) -> CaseView:
     case = replace(REPAIR, id="case-006", name="无法送达")
     turns = [Turn(0, ASKED[0], None, (), None, TurnStatus.NOT_DELIVERED, "HTTP 429，重试后仍然失败")]
     skipped = RuleResult(
@@ -315,7 +315,7 @@ def _undelivered(n: int) -> CaseView:
 
 def redelivered_case(n: int = 0) -> CaseView:
     """The first attempt could not be delivered; a later one could."""
-    lost = _undelivered(n)
+    lost = undelivered_case(n)
     again = seed_case(n=n, case=lost.place.case).attempts[0]
     return replace(lost, attempts=(*lost.attempts, replace(again, key=replace(again.key, attempt=2))))
 

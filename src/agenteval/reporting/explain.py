@@ -9,7 +9,7 @@ from agenteval.domain.scenario import EffectivePolicy, RuleLogic, VerdictPolicy
 from agenteval.domain.transcript import TurnStatus
 from agenteval.reporting import figures
 from agenteval.reporting.labels import Labels
-from agenteval.reporting.reading import critical_items
+from agenteval.reporting.reading import cause_text, critical_items
 
 
 def policy_in_words(policy: EffectivePolicy, labels: Labels) -> str:
@@ -67,7 +67,7 @@ def _decisive(attempt: AttemptView, outcome: CaseOutcome, labels: Labels) -> Ite
 
 def _unsettled(results: Sequence[RuleResult], outcome: CaseOutcome, labels: Labels) -> Iterator[str]:
     open_rules = [r for r in results if r.status in (ResultStatus.FAILED_TO_SCORE, ResultStatus.SKIPPED)]
-    named = [labels("aside", what=r.label, note=labels(f"cause.{r.cause}")) if r.cause else r.label for r in open_rules]
+    named = [labels("aside", what=r.label, note=cause_text(r, labels)) if r.cause else r.label for r in open_rules]
     yield labels("why.unsettled", names=labels.listed(named))
     if outcome.passed:
         yield labels("why.passes_anyway")

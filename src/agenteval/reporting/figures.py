@@ -7,6 +7,7 @@ from math import floor
 
 from agenteval.domain.outcome import SuccessLevel
 from agenteval.domain.paired import PairedTest
+from agenteval.domain.questions import Cause
 from agenteval.domain.run_summary import Measure, MeasureName, Repeated, RunSummary, Share, UsageTotal
 from agenteval.domain.statistics import Interval
 from agenteval.reporting.labels import Labels
@@ -20,8 +21,8 @@ MEASURES = tuple(name.value for name in MeasureName)
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One line of the summary in words. `value`, `worst_case` and `interval` hold a dash when nothing was measured, and
-    `note` then says why."""
+    """One line of the summary in words. `value` and `interval` hold a dash when nothing was measured, and `note` then
+    says why; `worst_case` only when there was nothing to measure."""
 
     name: str
     label: str
@@ -99,13 +100,12 @@ def figures(summary: RunSummary, labels: Labels) -> list[Figure]:
 
 
 def _figure(name: str, of: Measure, summary: RunSummary, labels: Labels) -> Figure:
-    known = of.value is not None
     return Figure(
         name=name,
         label=labels(name),
         value=percent(of.value, labels),
         measured=labels("of", n=of.n, of=of.of),
-        worst_case=percent(of.worst_case, labels) if known else NONE,
+        worst_case=percent(of.worst_case, labels),
         interval=interval(of, labels),
         note=_note(of, summary, labels),
         of=of,
@@ -121,8 +121,9 @@ def _note(of: Measure, summary: RunSummary, labels: Labels) -> str:
 
 
 def causes(summary: RunSummary, labels: Labels) -> str:
-    """Why rules were not measured, in words, without counts."""
-    return labels.listed([labels.get(f"cause.{cause}", cause) for cause in summary.causes])
+    """Why rules were not measured, in words, without counts; a summary does not know of which model there was none."""
+    names = ["needs_model" if cause == Cause.NEEDS_JUDGE else f"cause.{cause}" for cause in summary.causes]
+    return labels.listed([labels.get(name, name) for name in names])
 
 
 def milliseconds(value: float | None) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from agenteval.domain.ports import Role
 from agenteval.domain.text import Language
 from agenteval.domain.words import CAUSES
 
@@ -73,7 +74,7 @@ WORDS: Mapping[str, tuple[str, str]] = {
     "of": ("{n}/{of}", "{n} of {of}"),
     "not_measured": ("未测量", "not measured"),
     "not_in_run": ("没有用例含此层", "no case has this layer"),
-    "no_causes": ("没有可测的尝试", "no attempt to measure"),
+    "no_causes": ("没有一条消息送达", "nothing was delivered"),
     "small_n": ("样本少，区间很宽", "few attempts: mind the interval"),
     "levels": ("结论分布", "Outcomes"),
     "latency": ("响应时间", "Latency"),
@@ -215,10 +216,16 @@ WORDS: Mapping[str, tuple[str, str]] = {
     "status.passed": ("通过", "passed"),
     "status.failed": ("未通过", "failed"),
     **{f"cause.{cause}": words for cause, words in CAUSES.items()},
-    "advice.needs_judge": (
-        "设置 AGENTEVAL_JUDGE_BASE_URL（及 AGENTEVAL_JUDGE_MODEL、AGENTEVAL_JUDGE_API_KEY）即可评分",
-        "set AGENTEVAL_JUDGE_BASE_URL (and AGENTEVAL_JUDGE_MODEL, AGENTEVAL_JUDGE_API_KEY) to have it scored",
-    ),
+    "cause.needs_embedding": ("需要 EMBEDDING 模型", "needs an EMBEDDING model"),
+    "cause.needs_moderation": ("需要 MODERATION 模型", "needs a MODERATION model"),
+    "needs_model": ("需要模型", "needs a model"),
+    **{
+        f"advice.needs_{role}": (
+            f"设置 AGENTEVAL_{name}_BASE_URL（及 AGENTEVAL_{name}_MODEL、AGENTEVAL_{name}_API_KEY）即可评分",
+            f"set AGENTEVAL_{name}_BASE_URL (and AGENTEVAL_{name}_MODEL, AGENTEVAL_{name}_API_KEY) to have it scored",
+        )
+        for role, name in ((role, role.upper()) for role in Role)
+    },
     "advice.model_error": ("agenteval run --resume last 可重试", "agenteval run --resume last tries again"),
     "advice.pending": ("得到批量结果后续跑", "resume the run with the batch's answers"),
     # items

@@ -18,6 +18,7 @@ from agenteval.reporting.reading import (
     entries,
     facts,
     header,
+    holds,
     overview,
     provisional,
     reply_text,
@@ -34,15 +35,17 @@ async def markdown_report(report: RunReport, lang: Language) -> AsyncIterator[st
     yield f"\n## {for_markdown(labels('cases'))}\n\n"
     yield "".join(_table([labels(name) for name in ("L3", "scenario", "case", "L1", "L2", "rules")], ()))
     policies: dict[str, None] = {}
+    unmeasured: dict[tuple[str, str], RuleResult] = {}
     async for entry in entries(report):
         level = f"{entry.level.mark} {labels(f'level.{entry.level}')}"
         yield _row([level, entry.place.scenario, *overview(entry, labels), labels.listed(told(entry, labels))])
         if entry.attempt and entry.attempt.outcome:
             policies[policy_in_words(entry.attempt.outcome.policy, labels)] = None
+        unmeasured |= {(str(r.cause), r.label): r for r in entry.results if r.cause}
     async for entry in entries(report):
         if entry.needs_reasons:
             yield "".join(_entry(entry, labels))
-    yield "".join(_foot(report, list(policies), labels))
+    yield "".join(_foot(report, unmeasured.values(), list(policies), labels))
 
 
 def markdown_sections(sections: Iterable[Section]) -> str:
@@ -95,7 +98,7 @@ def _entry(entry: Entry, labels: Labels) -> Iterator[str]:
 
 def _result(result: RuleResult, labels: Labels) -> Iterator[str]:
     score = labels("colon").join([labels("score"), figures.score(result.score)])
-    yield f"\n### {GOOD_MARKS[result.passed]} {for_markdown(result.label)}\n\n"
+    yield f"\n### {GOOD_MARKS[holds(result)]} {for_markdown(result.label)}\n\n"
     yield for_markdown(" · ".join([score, *facts(result, labels)])) + "\n"
     if result.reason:
         yield f"\n> {for_markdown(result.reason)}\n"
@@ -127,8 +130,10 @@ def _turn(turn: Turn, labels: Labels) -> Iterator[str]:
     yield markdown_fence(reply_text(turn, labels))
 
 
-def _foot(report: RunReport, policies: Iterable[str], labels: Labels) -> Iterator[str]:
-    if lines := unscored(report.summary, (), labels):
+def _foot(
+    report: RunReport, unmeasured: Iterable[RuleResult], policies: Iterable[str], labels: Labels
+) -> Iterator[str]:
+    if lines := unscored(report.summary, unmeasured, labels):
         yield f"\n## {for_markdown(labels('unscored'))}\n\n"
         yield from (f"- {for_markdown(line)}\n" for line in lines)
     yield f"\n## {for_markdown(labels('policy'))}\n\n"

@@ -10,6 +10,7 @@ from datetime import UTC
 
 from agenteval.domain.json_value import Json, as_text
 from agenteval.domain.outcome import ONE, ZERO, OutcomeCause, ResultStatus, RuleResult
+from agenteval.domain.ports import Role
 from agenteval.domain.questions import Cause
 from agenteval.domain.records import AttemptStatus, AttemptView, Run, RunCase, RunStatus
 from agenteval.domain.run_summary import RunSummary
@@ -201,7 +202,7 @@ def told(entry: Entry, labels: Labels) -> list[str]:
 
 def _in_short(result: RuleResult, labels: Labels) -> str:
     """Whether a rule passed, its name, its score; of one that passed also what fails the case all the same."""
-    short = f"{GOOD_MARKS[result.passed]} {result.label} {figures.score(result.score)}"
+    short = f"{GOOD_MARKS[holds(result)]} {result.label} {figures.score(result.score)}"
     if result.passed and result.vetoes:
         return labels("aside", what=short, note=critical_text(result, labels))
     return short
@@ -229,16 +230,30 @@ def critical_items(result: RuleResult) -> list[str]:
     return [item.partition(":")[2] or item for item in result.vetoes]
 
 
+def holds(result: RuleResult) -> bool | None:
+    """Whether a rule passed, and no critical item of it failed."""
+    return False if result.vetoes else result.passed
+
+
 def result_status(result: RuleResult, labels: Labels) -> str:
     """passed, failed, or why there is neither."""
     if result.status is not ResultStatus.SCORED:
         status = labels(f"status.{result.status}")
-        return labels("aside", what=status, note=cause_text(result.cause, labels)) if result.cause else status
+        return labels("aside", what=status, note=cause_text(result, labels)) if result.cause else status
     return labels("status.passed" if result.passed else "status.failed")
 
 
-def cause_text(cause: Cause, labels: Labels) -> str:
-    return labels(f"cause.{cause}")
+MODELS = {"semantic_similarity": Role.EMBEDDING, "safety": Role.MODERATION}
+"""The rules that need another model than a judge, for results do not tell."""
+
+
+def cause_text(result: RuleResult, labels: Labels) -> str:
+    return labels(f"cause.{_cause(result)}")
+
+
+def _cause(result: RuleResult) -> str:
+    """Why it was not measured; when for want of a model, of which."""
+    return f"needs_{MODELS.get(result.rule, Role.JUDGE)}" if result.cause is Cause.NEEDS_JUDGE else str(result.cause)
 
 
 def counts_as(result: RuleResult, labels: Labels) -> str:
@@ -255,15 +270,20 @@ def open_bounds(result: RuleResult, labels: Labels) -> str:
     return labels("between", low=figures.score(low), high=figures.score(high))
 
 
-def unscored(summary: RunSummary, shown: Iterable[Entry], labels: Labels) -> list[str]:
-    """Why rules were not measured, how often in the whole run, which of them in `shown`, and what to do about it."""
-    rules: dict[str, dict[str, None]] = {}
-    for result in (result for entry in shown for result in entry.results if result.cause):
-        rules.setdefault(str(result.cause), {})[result.label] = None
+def unscored(summary: RunSummary, results: Iterable[RuleResult], labels: Labels) -> list[str]:
+    """Why rules were not measured, how often in the whole run, which of them in `results`, and what to do about it.
+    Causes that the run counts together stand apart without a number when they are a want of several models."""
+    rules: dict[str, dict[str, dict[str, None]]] = {}
+    for result in results:
+        if result.cause:
+            rules.setdefault(str(result.cause), {}).setdefault(_cause(result), {})[result.label] = None
     lines = []
-    for cause, n in summary.causes.items():
-        head = labels("aside", what=labels.get(f"cause.{cause}", cause), note=labels("times", n=n))
-        named = [labels.listed(list(rules[cause]))] if cause in rules else []
-        advice = [labels(f"advice.{cause}")] if f"advice.{cause}" in WORDS else []
-        lines.append(labels("colon").join([head, labels("semicolon").join([*named, *advice])]))
+    for counted_as, n in summary.causes.items():
+        found = rules.get(counted_as, {counted_as: {}})
+        for cause, named in found.items():
+            words = labels.get(f"cause.{cause}", cause)
+            head = labels("aside", what=words, note=labels("times", n=n)) if len(found) == 1 else words
+            advice = [labels(f"advice.{cause}")] if f"advice.{cause}" in WORDS else []
+            told = [labels.listed(list(named))] if named else []
+            lines.append(labels("colon").join([head, labels("semicolon").join([*told, *advice])]))
     return lines

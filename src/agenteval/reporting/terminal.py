@@ -23,6 +23,7 @@ from agenteval.reporting.reading import (
     entries,
     facts,
     header,
+    holds,
     l1_text,
     l2_text,
     overview,
@@ -230,7 +231,7 @@ class _Page:
     def result(self, result: RuleResult) -> None:
         labels = self.labels
         parts = [figures.score(result.score), *facts(result, labels)]
-        head = Text.assemble(self.good(result.passed), " ", self.text(result.label, "bold"), "  ")
+        head = Text.assemble(self.good(holds(result)), " ", self.text(result.label, "bold"), "  ")
         self.line(head + self.text(" · ".join(parts)), indent=2)
         if result.reason:
             self.line(result.reason, "dim", indent=4)
@@ -252,7 +253,7 @@ class _Page:
             self.line(policy_in_words(policy, self.labels))
 
     def unscored(self, report: RunReport, shown: Sequence[Entry]) -> None:
-        if lines := unscored(report.summary, shown, self.labels):
+        if lines := unscored(report.summary, (r for entry in shown for r in entry.results), self.labels):
             self.title(self.labels("unscored"))
         for line in lines:
             self.line(line)

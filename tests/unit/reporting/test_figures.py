@@ -11,7 +11,7 @@ from agenteval.domain.run_summary import Measure, Share, Tally, UsageTotal
 from agenteval.domain.statistics import Interval
 from agenteval.reporting import figures
 from agenteval.reporting.labels import Labels
-from tests.fakes.reports import chinese_report, unscored_report
+from tests.fakes.reports import chinese_report, report_of, undelivered_case, unscored_report
 
 ZH, EN = Labels("zh"), Labels("en")
 
@@ -79,9 +79,16 @@ def test_the_summary_tells_n_of_n_worst_case_and_what_to_mind() -> None:
 @pytest.mark.parametrize("labels", [ZH, EN])
 def test_what_was_not_measured_is_a_dash_with_its_cause(labels: Labels) -> None:
     for figure in figures.figures(unscored_report(Cause.NEEDS_JUDGE, Cause.TIE).summary, labels):
-        assert (figure.value, figure.worst_case, figure.interval) == ("—", "—", "—")
-        assert labels("cause.needs_judge") in figure.note
+        assert (figure.value, figure.worst_case, figure.interval) == ("—", labels("percent", value="0"), "—")
+        assert labels("needs_model") in figure.note
         assert labels("cause.tie") in figure.note
+
+
+def test_of_what_was_not_delivered_the_worst_is_known_and_where_there_is_nothing_it_is_a_dash() -> None:
+    *_, level, passes = figures.figures(report_of(undelivered_case(0)).summary, EN)
+    assert (level.worst_case, passes.worst_case) == ("0 %", "0 %")
+    assert passes.note == "not measured: nothing was delivered"
+    assert {figure.worst_case for figure in figures.figures(Tally().summary(), EN)} == {"—"}
 
 
 @pytest.mark.parametrize(

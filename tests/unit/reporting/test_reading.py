@@ -6,13 +6,16 @@ from typing import Any
 import pytest
 
 from agenteval.domain.outcome import RuleResult
+from agenteval.domain.ports import Role
 from agenteval.domain.records import AttemptStatus, RunCase
+from agenteval.domain.run_summary import Tally
 from agenteval.domain.scenario import Case
 from agenteval.reporting.items import counted, items, more_detail
 from agenteval.reporting.labels import Labels
 from agenteval.reporting.level import Level
-from agenteval.reporting.reading import Entry, Worst, entries, facts, failing, unscored
+from agenteval.reporting.reading import MODELS, Entry, Worst, entries, facts, failing, unscored
 from agenteval.reporting.report import language_of
+from agenteval.rules import RULES
 from tests.fakes.reports import (
     REPAIR_SLOTS,
     chinese_report,
@@ -23,6 +26,9 @@ from tests.fakes.reports import (
     report_of,
     scored,
     seed_case,
+)
+from tests.fakes.reports import (
+    unscored as unscored_result,
 )
 
 ZH, EN = Labels("zh"), Labels("en")
@@ -157,9 +163,35 @@ async def test_only_a_finished_attempt_at_the_same_repeat_stands_in_for_another(
 
 async def test_what_is_unscored_and_what_to_do_about_it() -> None:
     report = chinese_report()
-    shown = [entry async for entry in entries(report)]
-    (line,) = unscored(report.summary, shown, EN)
+    results = [result async for entry in entries(report) for result in entry.results]
+    (line,) = unscored(report.summary, results, EN)
     assert line.startswith("needs a judge model (3×): intent_classification, task_completion, llm_score; set AGENTEVAL")
+
+
+def wants(*rules: str) -> tuple[RuleResult, ...]:
+    return tuple(unscored_result(rule, label=rule) for rule in rules)
+
+
+@pytest.mark.parametrize("role", [Role.EMBEDDING, Role.MODERATION])
+async def test_the_advice_names_the_model_that_is_needed(role: Role) -> None:
+    (rule,) = (rule for rule, of in MODELS.items() if of is role)
+    (result,) = wants(rule)
+    summary = replace(Tally().summary(), causes={"needs_judge": 2})
+    (line,) = unscored(summary, [result], EN)
+    assert f"model (2×): {rule}; set AGENTEVAL_{role.upper()}_BASE_URL" in line
+    assert role.upper() in unscored(summary, [result], ZH)[0]
+    assert facts(result, EN)[0] == f"not scored (needs {'an' if role == 'embedding' else 'a'} {role.upper()} model)"
+    both = unscored(summary, [*wants("llm_score"), result], EN)
+    assert [line.partition(";")[0] for line in both] == [
+        "needs a judge model: llm_score",
+        f"needs {'an' if role == 'embedding' else 'a'} {role.upper()} model: {rule}",
+    ]
+
+
+def test_the_model_of_each_rule_is_the_one_that_it_asks() -> None:
+    assert {rule.name: MODELS.get(rule.name, Role.JUDGE) for rule in RULES.all() if rule.roles} == {
+        rule.name: next(iter(rule.roles)) for rule in RULES.all() if rule.roles
+    }
 
 
 async def test_a_report_speaks_the_users_language() -> None:

@@ -6,6 +6,7 @@ import re
 import xml.etree.ElementTree as ET
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from html.parser import HTMLParser
 from typing import Any
 
@@ -31,6 +32,8 @@ from tests.fakes.reports import (
     render,
     report_of,
     report_saying,
+    scored,
+    seed_case,
     text_of,
     unscored_report,
 )
@@ -206,13 +209,13 @@ def test_no_digit_stands_where_nothing_was_measured(lang: Language) -> None:
 
     markdown = rendered(UNSCORED, Format.MARKDOWN, lang)
     summary = markdown[markdown.index("| ---") :].split("\n\n")[0]
-    assert [row[1] + row[3] + row[4] for row in cells(summary)[1:]] == ["———"] * 4
+    assert [row[1] + row[3] + row[4] for row in cells(summary)[1:]] == ["—0%—" if lang == "zh" else "—0 %—"] * 4
     assert not re.search(r"(?:得分：|Score: )[^—]", markdown)
 
     lines = [line.split() for line in on_terminal(UNSCORED, lang).splitlines()]
     figures = [line for line in lines if line[:1] in (["L1"], ["L2"], ["L3"], ["通过率"], ["Pass"]) and "—" in line]
     assert len(figures) == 4
-    assert all(line.count("—") == 3 for line in figures)
+    assert all(line.count("—") == 2 for line in figures)
 
     junit = ET.fromstring(rendered(UNSCORED, Format.JUNIT, lang))
     assert all("—" in p.attrib["value"] for p in junit.iter("property") if p.attrib["name"].startswith("rule."))
@@ -275,3 +278,14 @@ def test_what_is_missing_is_named_in_every_format(format_: Format, lang: Languag
         assert said in shown, said
     if format_ is not Format.JSON:
         assert "4/5" in shown
+
+
+@pytest.mark.parametrize("format_", ["terminal", Format.HTML, Format.MARKDOWN])
+def test_a_rule_of_which_a_critical_item_failed_has_no_tick(format_: Format | str) -> None:
+    vetoed = scored("task_completion", "9/10", True, vetoes=("slot:phone",))
+    attempt = replace(seed_case().attempts[0], results=(vetoed,))
+    report = report_of(replace(seed_case(), attempts=(attempt,)))
+    text = on_terminal(report, "en") if format_ == "terminal" else rendered(report, Format(format_), "en")
+    text = re.sub(r"<[^>]*>|\\", "", text)
+    assert re.search(r"✗\s*task_completion", text)
+    assert not re.search(r"✓\s*task_completion", text)

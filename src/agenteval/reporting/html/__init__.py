@@ -171,7 +171,7 @@ async def _others(report: RunReport, shown: Iterable[Entry], count: int, labels:
 
 
 def _foot(report: RunReport, shown: Sequence[Entry], labels: Labels) -> Html:
-    lines = unscored(report.summary, shown, labels)
+    lines = unscored(report.summary, (r for entry in shown for r in entry.results), labels)
     policies = dict.fromkeys(
         policy_in_words(e.attempt.outcome.policy, labels) for e in shown if e.attempt and e.attempt.outcome
     )

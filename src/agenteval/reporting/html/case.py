@@ -10,7 +10,7 @@ from agenteval.reporting.html.elements import Html, joined, tag
 from agenteval.reporting.items import Item, items, more_detail
 from agenteval.reporting.labels import Labels
 from agenteval.reporting.level import GOOD_MARKS, Level
-from agenteval.reporting.reading import Entry, facts, failing, overview
+from agenteval.reporting.reading import Entry, facts, failing, holds, overview
 
 _GOOD = {True: "ok", False: "bad", None: "unknown"}
 
@@ -62,13 +62,13 @@ def _body(entry: Entry, anchor: str, labels: Labels) -> Html:
 
 
 def _result(result: RuleResult, anchor: str, labels: Labels) -> Html:
-    good = _GOOD[result.passed]
+    good = _GOOD[holds(result)]
     found, rest = items(result.detail), more_detail(result.detail, labels)
     return tag(
         "section",
         tag(
             "h4",
-            tag("span", GOOD_MARKS[result.passed], class_=f"cell {good}"),
+            tag("span", GOOD_MARKS[holds(result)], class_=f"cell {good}"),
             tag("span", result.label, class_="label"),
             tag("span", figures.score(result.score), class_="score"),
         ),
