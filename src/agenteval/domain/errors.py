@@ -9,6 +9,7 @@
     │   ├── TargetTimeout  TargetUnavailable  TargetRateLimited  TargetProtocolError  DestinationForbidden
     ├── ModelError                         a model that judges, embeds or moderates
     │   ├── ModelTimeout  ModelUnavailable  ModelRateLimited  ModelAuthError  ModelRefused  ContextTooLong
+    │   ├── Pending
     ├── JudgeError                         a model's answer that gives no verdict
     │   ├── UnparsableAnswer
     └── StorageError
@@ -153,6 +154,12 @@ class ModelRefused(ModelError):
 
 class ContextTooLong(ModelError):
     code = "model_context_too_long"
+
+
+class Pending(ModelError):
+    """The request was written down; its answer comes later."""
+
+    code = "model_pending"
 
 
 class JudgeError(AgentEvalError):

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from agenteval.domain.errors import ContextTooLong, ModelError, UnparsableAnswer
+from agenteval.domain.errors import ContextTooLong, ModelError, Pending, UnparsableAnswer
 from agenteval.domain.forms import Path
 from agenteval.domain.json_value import as_text
 from agenteval.domain.ports import Call, ChatModel, ChatReply, ChatRequest, Role
@@ -115,7 +115,7 @@ class _Round:
         first = await self._call(tasks, seal)
         if first.failure and first.failure.cause is Cause.TOO_LONG:
             raise ContextTooLong(first.failure.detail)
-        if first.failure and first.failure.cause is Cause.MODEL_ERROR:
+        if first.failure and first.failure.cause in {Cause.MODEL_ERROR, Cause.PENDING}:
             return {question.key: first.failure._replace(calls=(first.call.id,)) for question in batch.questions}
         verified = {id_: self._verify(question, id_, first) for id_, question in questions.items()}
         flawed = [_again(id_, questions[id_], flaw) for id_, answer in verified.items() for flaw in answer.flaws]
@@ -134,6 +134,9 @@ class _Round:
             with model_faults():
                 reply = await self._model.complete(request)
                 call = self._record(request, reply)
+        except Pending as pending:  # no call yet
+            call = self._call_of(request, ChatReply(None, None), "")
+            return _Answer({}, Unscored(Cause.PENDING, str(pending)), False, call, False)
         except asyncio.CancelledError:
             self._record(request, ChatReply(None, None), CUT_OFF)
             raise
@@ -149,7 +152,12 @@ class _Round:
         return _Answer(parsed.data, None, parsed.repaired, call, was_cut)
 
     def _record(self, request: ChatRequest, reply: ChatReply, error: str = "") -> Call:
-        call = Call(
+        call = self._call_of(request, reply, error)
+        self._calls.append(call)
+        return call
+
+    def _call_of(self, request: ChatRequest, reply: ChatReply, error: str) -> Call:
+        return Call(
             id=request.custom_id,
             role=Role.JUDGE,
             model=self._model.id,
@@ -159,8 +167,6 @@ class _Round:
             raw=reply.text,
             error=error,
         )
-        self._calls.append(call)
-        return call
 
     def _verify(
         self, question: Question[Any], id_: str, answer: _Answer, rejected: Mapping[Path, object] | None = None

@@ -10,9 +10,12 @@ from agenteval.domain.questions import Cause, Judged, Unscored
 
 def vote(samples: Sequence[Judged[Any] | Unscored]) -> Judged[Any] | Unscored:
     """The first answer whose ballot more than half of the samples cast. Ballots are counted and kept; without a
-    majority it is a tie, or the cause of the failures when too few answered at all."""
+    majority it is a tie, or the cause of the failures when too few answered at all. Nothing is counted before all
+    samples are there."""
     judged = [sample for sample in samples if isinstance(sample, Judged)]
     calls = tuple(call for sample in samples for call in sample.calls)
+    if pending := next((s for s in samples if isinstance(s, Unscored) and s.cause is Cause.PENDING), None):
+        return pending._replace(calls=calls)
     ballots = Counter(sample.value.ballot() for sample in judged).most_common()
     votes = tuple((_text(ballot), count) for ballot, count in ballots)
     if ballots and 2 * ballots[0][1] > len(samples):

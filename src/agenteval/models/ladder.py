@@ -78,6 +78,20 @@ class Mode:
         return min(options, key=lambda option: option[0])[1] if options else None
 
 
+async def recalled(settings: ModelSettings, memory: Capabilities) -> Mode:
+    """The mode that was set or found out, for whoever makes no call; else the top of the ladder."""
+    if settings.structured != "auto":
+        return Mode(Structured(settings.structured))
+    return await _known(settings, memory) or Mode()
+
+
+async def _known(settings: ModelSettings, memory: Capabilities) -> Mode | None:
+    known = await memory.get(settings.base_url, settings.model)
+    with suppress(ValueError):  # in the words of another version
+        return Mode.parse(known) if known else None
+    return None
+
+
 class Ladder:
     """One model's mode. The first call finds it out while the others wait; each later one may still learn."""
 
@@ -118,10 +132,8 @@ class Ladder:
                 return result
 
     async def _recall(self) -> None:
-        known = None if self._fixed else await self._memory.get(self._settings.base_url, self._settings.model)
-        if known:
-            with suppress(ValueError):  # in the words of another version
-                self._mode = self._remembered = Mode.parse(known)
+        if not self._fixed and (known := await _known(self._settings, self._memory)):
+            self._mode = self._remembered = known
 
     async def _remember(self, mode: Mode) -> None:
         self._mode = self._remembered = mode
