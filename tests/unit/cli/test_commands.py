@@ -85,7 +85,7 @@ def begun(call: Call) -> None:
     [
         ("run nothing.yaml -t target.yaml", "nothing.yaml"),
         ("run broken.yaml -t target.yaml", "broken.yaml"),
-        ("run target.yaml -t target.yaml", "/cases"),
+        ("run target.yaml -t target.yaml", "looks like a target file"),
         ("run scenario.yaml -t nothing.yaml", "nothing.yaml"),
         ("run scenario.yaml -t channel.yaml", "did you mean 'http'"),
         ("run scenario.yaml -t variable.yaml", "NOT_SET_ANYWHERE"),
