@@ -10,26 +10,30 @@ from typing import Any
 from agenteval.domain.json_value import Json, canonical
 from agenteval.domain.outcome import CaseOutcome, RuleResult
 from agenteval.domain.ports import Call
-from agenteval.domain.questions import Answers, Ask
+from agenteval.domain.questions import Answers, Ask, Cause, Unscored
 from agenteval.domain.scenario import Case
 from agenteval.domain.transcript import Dialog, Turn
 
 
 class RunStatus(StrEnum):
     """`interrupted`: stopped by a person or a crash; `failed`: could not go on, not deliver every message or not have
-    every dialog judged. Both can be resumed."""
+    every dialog judged; `awaiting_judge`: all is done but what waits for the answers to a batch file. All three can be
+    resumed."""
 
     RUNNING = "running"
     COMPLETED = "completed"
     INTERRUPTED = "interrupted"
+    AWAITING_JUDGE = "awaiting_judge"
     FAILED = "failed"
 
 
 class AttemptStatus(StrEnum):
-    """`interrupted`: the run ended in the middle of the dialog; it is kept, and its case begins anew."""
+    """`interrupted`: the run ended in the middle of the dialog; it is kept, and its case begins anew.
+    `awaiting_judge`: some of its questions wait in a batch file; its dialog is judged again when they are answered."""
 
     OPEN = "open"
     FINISHED = "finished"
+    AWAITING_JUDGE = "awaiting_judge"
     INTERRUPTED = "interrupted"
 
 
@@ -130,6 +134,11 @@ class CaseRecord:
     outcome: CaseOutcome
     finished_at: datetime
 
+    @property
+    def status(self) -> AttemptStatus:
+        pending = any(isinstance(answer, Unscored) and answer.cause is Cause.PENDING for _, answer in self.answers)
+        return AttemptStatus.AWAITING_JUDGE if pending else AttemptStatus.FINISHED
+
 
 @dataclass(frozen=True, slots=True)
 class StoredAnswer:
@@ -169,9 +178,10 @@ class CaseView:
     attempts: tuple[AttemptView, ...] = field(default=())
 
     def superseded(self, attempt: AttemptView) -> bool:
-        """Whether a later attempt at the same repeat finished: then this one counts nowhere."""
+        """Whether a later attempt at the same repeat finished, or came as far as this one and waits for the judge: then
+        this one counts nowhere."""
         return any(
-            other.status is AttemptStatus.FINISHED
+            (other.status is AttemptStatus.FINISHED or attempt.status is other.status is AttemptStatus.AWAITING_JUDGE)
             and other.key.repeat == attempt.key.repeat
             and other.key.attempt > attempt.key.attempt
             for other in self.attempts

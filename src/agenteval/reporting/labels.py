@@ -49,6 +49,7 @@ WORDS: Mapping[str, tuple[str, str]] = {
     "status.run.running": ("进行中", "running"),
     "status.run.completed": ("已完成", "completed"),
     "status.run.interrupted": ("已中断", "interrupted"),
+    "status.run.awaiting_judge": ("等待评审结果", "waiting for the judge's answers"),
     "status.run.failed": ("未能完成", "could not be completed"),
     "counts": ("{cases} 个用例，{attempts} 次尝试", "cases: {cases}, attempts: {attempts}"),
     "provisional": (
@@ -116,6 +117,7 @@ WORDS: Mapping[str, tuple[str, str]] = {
     "level.interrupted": ("已中断", "interrupted"),
     "level.superseded": ("已被取代", "superseded"),
     "level.open": ("进行中", "running"),
+    "level.awaiting_judge": ("等待评审", "awaits judge"),
     "level.not_run": ("未运行", "not run"),
     "between": ("在 {low} 与 {high} 之间", "between {low} and {high}"),
     "repeat": ("第 {n} 次重复", "repeat {n}"),

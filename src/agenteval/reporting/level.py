@@ -11,6 +11,7 @@ class Level(StrEnum):
     PARTIAL = "partial"
     INTERRUPTED = "interrupted"
     OPEN = "open"
+    AWAITING_JUDGE = "awaiting_judge"
     NOT_RUN = "not_run"
     NO_RULES = "no_rules"
     SUCCESS = "success"
@@ -34,6 +35,7 @@ _MARKS = {
     Level.PARTIAL: "◐",
     Level.INTERRUPTED: "‖",
     Level.OPEN: "…",
+    Level.AWAITING_JUDGE: "…",
     Level.NOT_RUN: "–",
     Level.NO_RULES: "–",
     Level.SUCCESS: "✓",

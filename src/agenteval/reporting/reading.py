@@ -74,6 +74,7 @@ _WITHOUT_OUTCOME = {
     AttemptStatus.OPEN: Level.OPEN,
     AttemptStatus.INTERRUPTED: Level.INTERRUPTED,
     AttemptStatus.FINISHED: Level.SUPERSEDED,
+    AttemptStatus.AWAITING_JUDGE: Level.AWAITING_JUDGE,
 }
 
 
@@ -85,8 +86,13 @@ async def entries(report: RunReport) -> AsyncIterator[Entry]:
         made = Counter(attempt.key.repeat for attempt in case.attempts)
         for attempt in case.attempts:
             repeat, nth = attempt.key.repeat, attempt.key.attempt
-            told = replace(attempt, results=(), outcome=None) if case.superseded(attempt) else attempt
+            told = _superseded(attempt) if case.superseded(attempt) else attempt
             yield Entry(case.place, told, repeat if len(made) > 1 else None, nth if made[repeat] > 1 else None)
+
+
+def _superseded(attempt: AttemptView) -> AttemptView:
+    waited = attempt.status is AttemptStatus.AWAITING_JUDGE
+    return replace(attempt, status=AttemptStatus.FINISHED if waited else attempt.status, results=(), outcome=None)
 
 
 class Worst:

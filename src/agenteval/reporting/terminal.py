@@ -53,6 +53,7 @@ _STYLES = {
     Level.INTERRUPTED: "dim",
     Level.SUPERSEDED: "dim",
     Level.OPEN: "dim",
+    Level.AWAITING_JUDGE: "dim",
     Level.NOT_RUN: "dim",
     Level.NO_RULES: "dim",
 }

@@ -112,10 +112,13 @@ class Runs:
         target: Target,
         stop: asyncio.Event,
         changed: Callable[[Progress], None] = lambda _: None,
+        *,
+        final: bool = False,
     ) -> Run:
         """Work off what is left of a run that was created or reopened, and return it as it ends: completed, interrupted
-        by `stop`, or failed because some dialogs could not be delivered or judged. An error that stops it is kept on
-        the run and raised; what was done until then stays."""
+        by `stop`, waiting for the answers to a batch file unless this is `final`, or failed because some dialogs could
+        not be delivered or judged. An error that stops it is kept on the run and raised; what was done until then
+        stays."""
         with working_on(self._store, run.id):
             if (known := await runs.get(self._store, run.id)).status is RunStatus.COMPLETED:
                 return known
@@ -124,6 +127,8 @@ class Runs:
             try:
                 await self._work(run, target, stop, changed)
                 if not stop.is_set():
+                    if final:
+                        await runs.settle(self._store, run.id)
                     status, message = await self._ended(run)
             except AgentEvalError as error:
                 status, message = RunStatus.FAILED, str(error)
@@ -171,11 +176,15 @@ class Runs:
         if not (left := await runs.left(self._store, run)):
             return RunStatus.COMPLETED, ""
         unjudged, why_unjudged = await runs.unjudged(self._store, run.id)
-        faults = []
+        awaiting = await runs.awaiting(self._store, run.id)
+        waiting = f"{awaiting} of the dialogs wait for the judge's answers"
+        if awaiting == left:
+            return RunStatus.AWAITING_JUDGE, waiting
+        faults = [waiting] if awaiting else []
         if undelivered := left - unjudged:
             why = await runs.undelivered(self._store, run.id)
             faults.append(f"{undelivered} of the dialogs could not be delivered: {why}")
-        if unjudged:
+        if unjudged := unjudged - awaiting:
             faults.append(f"{unjudged} of the dialogs could not be judged: {why_unjudged}")
         return RunStatus.FAILED, "; ".join(faults)
 

@@ -65,7 +65,7 @@ async def usage(store: Store, run_id: str) -> UsageTotal:
             func.sum(CALLS.c.output_tokens).filter(told).label("output_tokens"),
         )
         .join(ATTEMPTS)
-        .where(ATTEMPTS.c.run_id == run_id)
+        .where(ATTEMPTS.c.run_id == run_id, _FINISHED)
         .group_by(CALLS.c.cost)  # costs are exact fractions, which SQL cannot add
     )
     async with store.read() as connection:
@@ -169,6 +169,7 @@ def _attempt(
     results: Iterable[RowMapping],
 ) -> AttemptView:
     with sound("attempts", row):
+        finished = row["status"] == AttemptStatus.FINISHED
         return AttemptView(
             key=AttemptKey(row["run_id"], row["n"], row["case_id"], row["repeat"], row["attempt"]),
             status=AttemptStatus(row["status"]),
@@ -179,8 +180,8 @@ def _attempt(
             sending=next((turn["sent_message"] for turn in turns if turn["status"] == SENDING), None),
             answers=tuple(_answer(answer) for answer in answers),
             calls=tuple(map(load_call, calls)),
-            results=tuple(RESULT.load(result) for result in results),
-            outcome=OUTCOME.load(row) if row["status"] == AttemptStatus.FINISHED else None,
+            results=tuple(RESULT.load(result) for result in results if finished),
+            outcome=OUTCOME.load(row) if finished else None,
         )
 
 

@@ -11,10 +11,9 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Dialect, Table, literal_column, select
+from sqlalchemy import Connection, Dialect, Table, literal_column, select
 from sqlalchemy.dialects.sqlite import insert
 from sqlalchemy.exc import IntegrityError
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from agenteval.domain.errors import StorageError
 from agenteval.domain.json_value import Json
@@ -36,7 +35,7 @@ class Remembered:
     at: datetime
 
 
-async def write_batch(connection: AsyncConnection, rows: Iterable[object]) -> None:
+def write_batch(connection: Connection, rows: Iterable[object]) -> None:
     """Store the rows of many attempts. An attempt's rows come in their order: started, its turns, its record.
 
     A record whose attempt is finished already changes nothing. Raises StorageError when another process has begun or
@@ -45,35 +44,35 @@ async def write_batch(connection: AsyncConnection, rows: Iterable[object]) -> No
     kinds: defaultdict[type, list[Any]] = defaultdict(list)
     for row in rows:
         kinds[type(row)].append(row)
-    await _begin(connection, kinds[AttemptStarted])
-    await _run(connection, _TURN_SENDING, [_sending_row(row) for row in kinds[TurnSending]])
-    await _run(connection, _TURN, [(row.key.id, *TURN.row(row.turn)) for row in kinds[TurnDone]])
-    await _finish(connection, kinds[CaseRecord])
-    await _run(connection, _MEMO, [(row.key, dumps(row.answer), time_text(row.at)) for row in kinds[Remembered]])
+    _begin(connection, kinds[AttemptStarted])
+    _run(connection, _TURN_SENDING, [_sending_row(row) for row in kinds[TurnSending]])
+    _run(connection, _TURN, [(row.key.id, *TURN.row(row.turn)) for row in kinds[TurnDone]])
+    _finish(connection, kinds[CaseRecord])
+    _run(connection, _MEMO, [(row.key, dumps(row.answer), time_text(row.at)) for row in kinds[Remembered]])
 
 
-async def _begin(connection: AsyncConnection, started: Sequence[AttemptStarted]) -> None:
+def _begin(connection: Connection, started: Sequence[AttemptStarted]) -> None:
     try:
-        await _run(connection, _ATTEMPT, [_attempt_row(row, AttemptStatus.OPEN) for row in started])
+        _run(connection, _ATTEMPT, [_attempt_row(row, AttemptStatus.OPEN) for row in started])
     except IntegrityError as error:
         if "unique" in str(error.orig).lower():
             raise _taken_over() from error
         raise
 
 
-async def _finish(connection: AsyncConnection, records: Sequence[CaseRecord]) -> None:
-    new = await _unfinished(connection, records)
-    await _run(connection, _FINISHED_ATTEMPT, [_finished_row(record) for record in new.values()])
+def _finish(connection: Connection, records: Sequence[CaseRecord]) -> None:
+    new = _unfinished(connection, records)
+    _run(connection, _FINISHED_ATTEMPT, [_finished_row(record) for record in new.values()])
     for table, rows_of in _PARTS.items():
-        await _run(connection, table, [(key, *row) for key, record in new.items() for row in rows_of(record)])
+        _run(connection, table, [(key, *row) for key, record in new.items() for row in rows_of(record)])
 
 
-async def _unfinished(connection: AsyncConnection, records: Sequence[CaseRecord]) -> dict[str, CaseRecord]:
+def _unfinished(connection: Connection, records: Sequence[CaseRecord]) -> dict[str, CaseRecord]:
     by_id = {record.started.key.id: record for record in records}
     query = select(ATTEMPTS.c.id, ATTEMPTS.c.status).where(
         ATTEMPTS.c.id.in_(by_id), ATTEMPTS.c.status != AttemptStatus.OPEN
     )
-    for attempt_id, status in await connection.execute(query) if by_id else ():
+    for attempt_id, status in connection.execute(query) if by_id else ():
         if status == AttemptStatus.INTERRUPTED:
             raise _taken_over()
         del by_id[attempt_id]
@@ -94,7 +93,7 @@ def _attempt_row(started: AttemptStarted, status: AttemptStatus) -> Row:
 
 
 def _finished_row(record: CaseRecord) -> Row:
-    begun = _attempt_row(record.started, AttemptStatus.FINISHED)
+    begun = _attempt_row(record.started, record.status)
     return (*begun, time_text(record.finished_at), *OUTCOME.row(record.outcome))
 
 
@@ -149,9 +148,9 @@ _PARTS = {
 }
 
 
-async def _run(connection: AsyncConnection, statement: _Insert, rows: Sequence[Row]) -> None:
+def _run(connection: Connection, statement: _Insert, rows: Sequence[Row]) -> None:
     if rows:
-        await connection.exec_driver_sql(_sql(statement, connection.dialect), rows)
+        connection.exec_driver_sql(_sql(statement, connection.dialect), rows)
 
 
 @lru_cache(maxsize=64)

@@ -29,13 +29,16 @@ def _delivered(attempts: FromClause) -> ColumnElement[bool]:
 
 
 def _unjudged(attempts: FromClause) -> ColumnElement[bool]:
-    """A model failed that was to judge it."""
-    failed = exists().where(RESULTS.c.attempt_id == attempts.c.id, RESULTS.c.cause == Cause.MODEL_ERROR)
-    return _delivered(attempts) & failed
+    """A model failed that was to judge it, or has yet to answer."""
+    return (_delivered(attempts) & _model_failed(attempts)) | (attempts.c.status == AttemptStatus.AWAITING_JUDGE)
 
 
 def _done(attempts: FromClause) -> ColumnElement[bool]:
-    return _delivered(attempts) & ~_unjudged(attempts)
+    return _delivered(attempts) & ~_model_failed(attempts)
+
+
+def _model_failed(attempts: FromClause) -> ColumnElement[bool]:
+    return exists().where(RESULTS.c.attempt_id == attempts.c.id, RESULTS.c.cause == Cause.MODEL_ERROR)
 
 
 _OTHERS = ATTEMPTS.alias("others")
@@ -46,6 +49,13 @@ _OPEN = ~exists().where(
     _done(_OTHERS),
 )
 """No attempt at the same repeat is done."""
+_AWAITING = (ATTEMPTS.c.status == AttemptStatus.AWAITING_JUDGE) & ~exists().where(
+    _OTHERS.c.run_id == ATTEMPTS.c.run_id,
+    _OTHERS.c.n == ATTEMPTS.c.n,
+    _OTHERS.c.repeat == ATTEMPTS.c.repeat,
+    _OTHERS.c.attempt > ATTEMPTS.c.attempt,
+)
+"""The last attempt at its repeat, and it waits for the judge."""
 _IN_ORDER = (ATTEMPTS.c.n, ATTEMPTS.c.repeat, ATTEMPTS.c.attempt)
 _LAST_FIRST = (ATTEMPTS.c.n, ATTEMPTS.c.repeat, ATTEMPTS.c.attempt.desc())
 
@@ -163,6 +173,20 @@ async def unjudged(store: Store, run_id: str) -> tuple[int, str]:
         count = (await connection.execute(select(func.count()).select_from(places.distinct().subquery()))).scalar_one()
         answer = await connection.scalar(first)
         return count, parsed(answer)["detail"] if answer else ""
+
+
+async def awaiting(store: Store, run_id: str) -> int:
+    """How many repeats wait for the answers to a batch file."""
+    query = select(func.count()).select_from(ATTEMPTS).where(ATTEMPTS.c.run_id == run_id, _AWAITING)
+    async with store.read() as connection:
+        return (await connection.execute(query)).scalar_one()
+
+
+async def settle(store: Store, run_id: str) -> None:
+    """Wait no longer: what has no answer stays unscored."""
+    async with store.write() as connection:
+        waiting = (ATTEMPTS.c.run_id == run_id) & _AWAITING
+        await connection.execute(update(ATTEMPTS).where(waiting).values(status=AttemptStatus.FINISHED))
 
 
 async def work(store: Store, run: Run) -> AsyncIterator[Work]:
