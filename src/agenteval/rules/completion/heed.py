@@ -2,8 +2,8 @@
 
 Of itself a stated value is accepted. That is left open where the agent may have missed it:
 
-- the value came with a change of mind, or after another one that a reply still names, or a reply speaks of "your
-  budget" with another one;
+- the value came with a change of mind, or later on as a question ("could I have them in black?"), or after another
+  one that a reply still names, or a reply speaks of "your budget" with another one;
 - a reply says the value's words with another number ("72 Ferry Road" for "27 Ferry Road");
 - a reply puts a question of its own again;
 - nothing shows that the agent is on the topic: no reply acknowledges, tells of something done or on its way, speaks of
@@ -13,13 +13,13 @@ Of itself a stated value is accepted. That is left open where the agent may have
 import re
 from collections.abc import Sequence
 
-from agenteval.domain.clauses import clauses
-from agenteval.domain.evidence import cuts_negation
+from agenteval.domain.clauses import clauses, is_asked
+from agenteval.domain.evidence import Speaker, cuts_negation
 from agenteval.domain.slots import Found, SlotType, same
 from agenteval.domain.text import fold, quote_form
 from agenteval.domain.transcript import Dialog
 from agenteval.rules.completion.items import Slot
-from agenteval.rules.completion.rivals import AMOUNTS
+from agenteval.rules.completion.rivals import AMOUNTS, first_turn
 from agenteval.rules.completion.values import CHANGE, Given, differ_in, values_of
 from agenteval.rules.completion.wording import clause_at, mentions
 
@@ -59,13 +59,15 @@ def taken_up(slot: Slot, dialog: Dialog, stated: Given, others: Sequence[Slot], 
     message = dialog[stated.value.turn].sent_message
     if CHANGE.search(message) or _CHANGE_OF_MIND.search(message):
         return False
+    if stated.value.turn and stated.value.speaker is Speaker.USER and is_asked(message, stated.value.start):
+        return False
     since = dialog.turns[stated.turn :]
     replies = [turn.reply_text for turn in since if turn.answered]
     if _keeps_another(slot, dialog, stated, replies):
         return False
     if slot.type is SlotType.TEXT and any(_miscopies(stated.value.text, reply) for reply in replies):
         return False
-    if _asks_again(dialog, stated.turn, others):
+    if _asks_again(dialog, first_turn(slot, dialog, stated), others):
         return False
     return asked or any(turn.tool_calls for turn in since) or _is_on_topic(dialog, replies, (slot, *others))
 

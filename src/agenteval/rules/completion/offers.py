@@ -18,7 +18,7 @@ _ASSENT = re.compile(
     re.IGNORECASE,
 )
 _CHOICE = re.compile(
-    r"第[一二三四1-4][个种款家项]|前[面者]|后[面者]|[早晚]的?那|[这那][个种款家]"
+    r"\A\W*[^\W\d]{1,4}吧\W*\Z|\b(?:book|take|order|reserve|send)\s+(?:it|that|this|them)\b|第[一二三四1-4][个种款家项]|前[面者]|后[面者]|[早晚]的?那|[这那][个种款家]"
     r"|\b(?:first|second|third|1st|2nd|3rd|former|latter|earlie(?:r|st)|late(?:r|st))\b|\b(?:this|that)\s+(?:one|option|slot)\b",
     re.IGNORECASE,
 )
@@ -32,7 +32,7 @@ _RESERVATION = re.compile(
 
 def assents(message: str) -> bool | None:
     """Whether a message takes up the offer before it: not by silence, not with a "but". None when it may: it chooses
-    ("第一个"), or denies something only after the assent ("好的，没有别的了")."""
+    ("第一个"), goes ahead ("报上吧"), or denies something only after the assent ("好的，没有别的了")."""
     if _QUESTION.search(clause_at(message, 0)) or _RESERVATION.search(message):
         return False
     negated = [m.start() for m in negations(message) if m["negation"]]

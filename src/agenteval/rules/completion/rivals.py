@@ -38,7 +38,9 @@ OTHER_NUMBER = re.compile(
     re.IGNORECASE,
 )
 _SUPPOSED = re.compile(r"如[需要果]|若|要是|\b(?:if|should|unless)\b", re.IGNORECASE)
-_TO_BE_CALLED = re.compile(r"拨打|致电|来电|\byou\s+(?:can|may)\s+(?:call|reach|e?mail|write)\b", re.IGNORECASE)
+_TO_BE_CALLED = re.compile(
+    r"(?:拨打|致电|来电)(?!.{0,20}联系[您你])|\byou\s+(?:can|may)\s+(?:call|reach|e?mail|write)\b", re.IGNORECASE
+)
 _OTHER_EVENT = re.compile(
     r"提交|下单|创建|购买|营业|开门|关门|今天是|现在是|截止|截至|受理"
     r"|\b(?:open(?:s|ing)?|clos(?:e|es|ed|ing)|hours|submitted|created|ordered|purchased|bought|received|expir\w+|deadline"
@@ -94,7 +96,7 @@ def rival(slot: Slot, dialog: Dialog, stated: Given, others: Sequence[Slot]) -> 
     """The last such value. Raises TextTooLong."""
     if not slot.constrained or _is_loose(slot):
         return None
-    since = _first_turn(slot, dialog, stated)
+    since = first_turn(slot, dialog, stated)
     if any(expected_in(slot, turn.reply_text) for turn in dialog.turns[since:] if turn.answered):
         return None
     if slot.type is SlotType.DATETIME and (found := _of_part(slot, dialog, stated, others)):
@@ -113,7 +115,7 @@ def rival(slot: Slot, dialog: Dialog, stated: Given, others: Sequence[Slot]) -> 
     return Rival(last, only and alone_of_type and _contradicts(slot, dialog, last, stated))
 
 
-def _first_turn(slot: Slot, dialog: Dialog, stated: Given) -> int:
+def first_turn(slot: Slot, dialog: Dialog, stated: Given) -> int:
     return next((t.index for t in dialog if expected_in(slot, t.sent_message)), stated.turn)
 
 

@@ -20,7 +20,7 @@ _REFUSAL = re.compile(
     r"|decline|refuse|private|(?:not|none\s+of)\s+your\s+business)\b",
     re.IGNORECASE,
 )
-_ASKS = re.compile(r"[?？吗]|请|\bplease\b", re.IGNORECASE)
+_ASKS = re.compile(r"[?？吗]|请|需要|\b(?:please|need)\b", re.IGNORECASE)
 _WORDS_ONLY = {SlotType.TEXT, SlotType.EMAIL, SlotType.URL}
 """Types whose values need no digit."""
 

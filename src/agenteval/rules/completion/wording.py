@@ -142,7 +142,7 @@ _GENERAL = frozenset(("contact",))
 # ---- asking ----------------------------------------------------------------------------------------------------------
 
 _REQUEST = re.compile(
-    r"(?:请(?:您|你)?(?:再|重新)?|麻烦.{0,6}|能(?:不能|否)?.{0,4}|方便.{0,4})(?:提供|告诉|告知|输入|填写|留下?|说)"
+    r"需要[您你](?:的|提供)|(?:请(?:您|你)?(?:再|重新)?|麻烦.{0,6}|能(?:不能|否)?.{0,4}|方便.{0,4})(?:提供|告诉|告知|输入|填写|留下?|说)"
     r"|\b(?:(?:please|(?:could|can|would|will)\s+you(?:\s+(?:please|kindly))?|need\s+you\s+to|kindly)\s+"
     r"(?:provide|give|tell|share|enter|confirm|specify|repeat|leave|send|state|type|spell|let\s+(?:me|us)\s+(?:know|have))"
     r"|(?:may|can|could)\s+i|need\s+your)\b",
