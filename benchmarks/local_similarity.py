@@ -3,8 +3,9 @@
 Likeness is measured on `data/similarity_pairs.jsonl`, intents on GOLD: JSONL of dialogs `{parent, lang, variant, turns,
 intents: {taxonomy, gold}}`. Thresholds of likeness come from one half of the data and are tried on the other, both ways
 round; halves are split by reference, or by parent dialog. `intents chosen` finds floor and margin by one rule for each
-scorer, on either half (tried on the other) and on all of GOLD: the last line per scorer, for 19 of 20 right, is what
-ships, so `intents` is measured on the dialogs that chose it. The sentence encoder is measured when it is installed.
+scorer, on either half (tried on the other) and on all of GOLD. What ships was chosen on all of it for 19 of 20 right,
+so `intents` is measured on the dialogs that chose it. What an agent denies is left out. The sentence encoder is
+measured when it is installed.
 """
 
 import argparse
@@ -22,8 +23,10 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from agenteval.domain.text import NEGATION, fold
+from agenteval.domain.clauses import negations
+from agenteval.domain.text import fold
 from agenteval.judge.local import CharNgrams, LocalScorer, SentenceEncoder, cosine, ngrams, rank, same_words, words
+from agenteval.rules.intents.asserted import affirmed, cut
 
 PAIRS = Path(__file__).parent / "data" / "similarity_pairs.jsonl"
 LANGUAGES = ("zh", "en")
@@ -52,7 +55,7 @@ def same_numbers_and_negations(a: str, b: str) -> bool:
 def facts(text: str) -> tuple[Counter[str], int]:
     """Its numbers, and how often it denies."""
     numbers = Counter(word for word in words(text) if any(character.isdecimal() for character in word))
-    return numbers, sum(bool(match["negation"]) for match in NEGATION.finditer(fold(text)))
+    return numbers, sum(bool(match["negation"]) for match in negations(fold(text)))
 
 
 def nothing_replaced(reference: str, reply: str) -> bool:
@@ -175,7 +178,8 @@ def verdicts(ranked: Sequence[Ranked], language: str, floor: float, margin: floa
 
 
 def ranked_intents(scorer: LocalScorer, row: Row, left_out: Sequence[str]) -> list[tuple[str, float]]:
-    said = "\n".join(turn["actual_output"] for turn in row["turns"])
+    replies = [turn["actual_output"] for turn in row["turns"]]
+    said = "\n".join(cut(reply, affirmed(reply)) for reply in replies)
     taxonomy = {name: [text] for name, text in row["intents"]["taxonomy"].items() if name not in left_out}
     return rank(scorer, said, taxonomy)
 

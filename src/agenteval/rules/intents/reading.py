@@ -1,6 +1,6 @@
 """What the agent acted on, whoever says so, and how that compares with what was expected."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
@@ -11,10 +11,12 @@ from agenteval.domain.forms import YesNo
 from agenteval.domain.json_value import Json
 from agenteval.domain.outcome import ONE, ZERO
 from agenteval.domain.questions import Answers, Cause, Judged, Ranking, Unscored, View, provenance
-from agenteval.domain.transcript import Dialog
+from agenteval.domain.text import is_blank
+from agenteval.domain.transcript import Dialog, Turn
+from agenteval.rules.intents.asserted import Spans, affirmed, asserted, cut
 from agenteval.rules.intents.forms import CONTRADICTION, ActedOn, AgentIntents
-from agenteval.rules.intents.taxonomy import siblings
-from agenteval.rules.replies import agent_span
+from agenteval.rules.intents.taxonomy import Entry, candidates, siblings
+from agenteval.rules.replies import agent_span, find_word
 
 
 class Verdict(StrEnum):
@@ -122,23 +124,78 @@ def compare(expected: str, reading: Reading) -> Verdict:
 # ---- without a model -------------------------------------------------------------------------------------------------
 
 
-def rankings(dialog: Dialog, view: View, candidates: tuple[tuple[str, tuple[str, ...]], ...]) -> list[Ranking]:
-    """What the agent said as a whole, then each of its replies. The user's words are no sign of what the agent did."""
-    replies = [turn.reply_text for turn in view.turns(dialog) if turn.answered]
-    return [Ranking(text, candidates) for text in ["\n".join(replies), *replies]]
+def rankings(dialog: Dialog, view: View, entries: Mapping[str, Entry]) -> list[Ranking]:
+    """What the agent did not deny as a whole, then in each of its replies; and so what it asserted. The user's words
+    are no sign of what the agent did."""
+    replies = _replies(dialog, view)
+    texts = [text for part in (affirmed, asserted) for text in _texts(replies, part)]
+    return [Ranking(text, candidates(entries)) for text in dict.fromkeys(texts) if not is_blank(text)]
 
 
 def ranked_reading(
-    expected: Sequence[str], dialog: Dialog, view: View, asked: Sequence[Ranking], answers: Answers
+    expected: Sequence[str], dialog: Dialog, view: View, entries: Mapping[str, Entry], answers: Answers
 ) -> Reading | None:
-    """The clear winner over all replies. A single reply must show it too and is the evidence; and none of them may
-    show an expected intent instead, for then the agent has acted on several. Else nothing is known."""
-    whole, *singles = ((a.value.best, a.by) if isinstance(a := answers[ask], Judged) else None for ask in asked)
-    replies = [turn for turn in view.turns(dialog) if turn.answered]
-    if whole is None or whole not in singles:
+    """The clear winner over all that the agent did not deny, questions included, for a fitting one is right. A single
+    reply must show it too, with a keyword if the intent has any, and is the evidence. An intent that was not expected
+    must be the winner of what the agent asserts as well, and no reply may show an expected one. Else nothing is known.
+    """
+    replies = _replies(dialog, view)
+    won = _Winners(replies, affirmed, entries, answers)
+    if won.best not in expected:
+        if won.best is None or any(won.shows(name, turn) for turn in replies for name in expected):
+            return None
+        asserting = _Winners(replies, asserted, entries, answers)
+        if asserting.best != won.best:
+            return None
+        won = asserting
+    shown = won.shown()
+    return Reading((Acted(won.best, shown, None),), decided_by=won.by) if won.best and shown else None
+
+
+class _Winners:
+    """The clear winners of one part of what the agent said: `best` of the whole, and those of single replies."""
+
+    def __init__(
+        self, replies: Sequence[Turn], part: Callable[[str], Spans], entries: Mapping[str, Entry], answers: Answers
+    ) -> None:
+        self._replies, self._part, self._entries = replies, part, entries
+        whole, *singles = (answers.get(Ranking(text, candidates(entries))) for text in _texts(replies, part))
+        self._singles = [each.value.best if isinstance(each, Judged) else None for each in singles]
+        self.best = whole.value.best if isinstance(whole, Judged) else None
+        self.by = whole.by if isinstance(whole, Judged) else ""
+
+    def shows(self, name: str, turn: Turn) -> bool:
+        """Whether a reply leads to this intent, or says one of its keywords."""
+        single = self._singles[self._replies.index(turn)]
+        return single == name or self._keyword_clause(name, turn) is not None
+
+    def shown(self) -> Span | None:
+        """The reply that shows the winner; of an intent with keywords, the clause that says one."""
+        for turn, single in zip(self._replies, self._singles, strict=True):
+            if self.best is not None and single == self.best:
+                if not self._entries[self.best].keywords:
+                    return agent_span(turn, 0, len(turn.reply_text))
+                if clause := self._keyword_clause(self.best, turn):
+                    return agent_span(turn, *clause)
         return None
-    best, by = whole
-    if best not in expected and any(single and single[0] in expected for single in singles):
-        return None
-    shown = replies[singles.index(whole)]
-    return Reading((Acted(best, agent_span(shown, 0, len(shown.reply_text)), None),), decided_by=by)
+
+    def _keyword_clause(self, name: str, turn: Turn) -> tuple[int, int] | None:
+        said = turn.reply_text
+        return next(
+            (
+                (start, start + len(said[start:end].rstrip()))
+                for start, end in self._part(said)
+                for keyword in self._entries[name].keywords
+                if find_word(keyword, said[start:end])
+            ),
+            None,
+        )
+
+
+def _replies(dialog: Dialog, view: View) -> list[Turn]:
+    return [turn for turn in view.turns(dialog) if turn.answered]
+
+
+def _texts(replies: Sequence[Turn], part: Callable[[str], Spans]) -> list[str]:
+    singles = [cut(turn.reply_text, part(turn.reply_text)) for turn in replies]
+    return ["\n".join(singles), *singles]
