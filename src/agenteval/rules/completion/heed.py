@@ -4,8 +4,9 @@ Of itself a stated value is accepted. That is left open where the agent may have
 
 - the value came with a change of mind, or later on as a question ("could I have them in black?"), or after another
   one that a reply still names, or a reply speaks of "your budget" with another one;
-- a reply says the value's words with another number ("72 Ferry Road" for "27 Ferry Road");
-- a reply puts a question of its own again;
+- a reply denies it, or a word of it ("without a lift" for "a lift");
+- a reply says the value's words with another number ("72 Ferry Road" for "27 Ferry Road"), or its digits otherwise;
+- a reply puts a question of its own again, or the user had to say the value again;
 - nothing shows that the agent is on the topic: no reply acknowledges, tells of something done or on its way, speaks of
   a slot, or shares a word with what the user said, and there is no tool call.
 """
@@ -16,7 +17,7 @@ from collections.abc import Sequence
 from agenteval.domain.clauses import clauses, is_asked
 from agenteval.domain.evidence import Speaker, cuts_negation
 from agenteval.domain.slots import Found, SlotType, same
-from agenteval.domain.text import fold, quote_form
+from agenteval.domain.text import fold, occurrences, quote_form
 from agenteval.domain.transcript import Dialog
 from agenteval.rules.completion.items import Slot
 from agenteval.rules.completion.rivals import AMOUNTS, first_turn
@@ -32,6 +33,7 @@ _NUMERAL = re.compile(
     r"|first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth)\b",
     re.IGNORECASE,
 )
+_LONG_NUMBER = re.compile(r"\d{4,}")
 _ACKNOWLEDGED = re.compile(
     r"\W*(?:好[的啊呀，,。！]|收到|明白|了解|知道了|没问题|可以|行[，,。]|当然|谢谢(?!您?的)|嗯|对[，,。]"
     r"|(?:ok(?:ay)?|sure|certainly|of\s+course|noted|got\s+it|understood|great|perfect|fine|right|all\s+right|alright|done"
@@ -65,9 +67,13 @@ def taken_up(slot: Slot, dialog: Dialog, stated: Given, others: Sequence[Slot], 
     replies = [turn.reply_text for turn in since if turn.answered]
     if _keeps_another(slot, dialog, stated, replies):
         return False
-    if slot.type is SlotType.TEXT and any(_miscopies(stated.value.text, reply) for reply in replies):
+    value = stated.value.text
+    if any(_denies(value, reply) or _confuses_digits(value, reply) for reply in replies):
         return False
-    if _asks_again(dialog, first_turn(slot, dialog, stated), others):
+    if slot.type is SlotType.TEXT and any(_miscopies(value, reply) for reply in replies):
+        return False
+    first = first_turn(slot, dialog, stated)
+    if any(turn.answered for turn in dialog.turns[first : stated.value.turn]) or _asks_again(dialog, first, others):
         return False
     return asked or any(turn.tool_calls for turn in since) or _is_on_topic(dialog, replies, (slot, *others))
 
@@ -77,8 +83,9 @@ def _keeps_another(slot: Slot, dialog: Dialog, stated: Given, replies: Sequence[
     message = dialog[stated.value.turn].sent_message
     before = [f for turn in dialog.turns[: stated.value.turn] for f in values_of(slot, turn.sent_message)]
     before += [f for f in values_of(slot, message) if cuts_negation(message, f.start)]
+    wanted = slot.expected_value if isinstance(slot.expected_value, tuple) else (stated.value.text,)
     return any(
-        differ_in(slot, stated.value.text, said.text)
+        any(differ_in(slot, value, said.text) for value in wanted)
         and (any(same(slot.type, said.value, f.value) for f in before) or _calls_theirs(slot, reply, said))
         for reply in replies
         for said in values_of(slot, reply)
@@ -100,6 +107,24 @@ def _miscopies(value: str, reply: str) -> bool:
     shape = f"({_NUMERAL.pattern})".join(map(re.escape, parts))
     numbers = tuple(_NUMERAL.findall(value))
     return any(m.groups() != numbers for m in re.finditer(shape, quote_form(reply), re.IGNORECASE))
+
+
+def _denies(value: str, reply: str) -> bool:
+    """Whether a negation stands directly before a word of the value."""
+    text = fold(reply)
+    return any(cuts_negation(text, place) for word in _content(value) for place, _ in occurrences(word, text))
+
+
+def _confuses_digits(value: str, reply: str) -> bool:
+    """Whether a reply has the digits of a longer number of the value in another order, or one of them wrong."""
+    ours, theirs = _LONG_NUMBER.findall(value), _LONG_NUMBER.findall(reply)
+    return any(
+        one != other
+        and len(one) == len(other)
+        and (sorted(one) == sorted(other) or sum(a != b for a, b in zip(one, other, strict=True)) == 1)
+        for one in ours
+        for other in theirs
+    )
 
 
 def _asks_again(dialog: Dialog, since: int, others: Sequence[Slot]) -> bool:

@@ -18,7 +18,7 @@ _ASSENT = re.compile(
     re.IGNORECASE,
 )
 _CHOICE = re.compile(
-    r"\A\W*[^\W\d]{1,4}吧\W*\Z|\b(?:book|take|order|reserve|send)\s+(?:it|that|this|them)\b|第[一二三四1-4][个种款家项]|前[面者]|后[面者]|[早晚]的?那|[这那][个种款家]"
+    r"\A\W*[^\W\d]{1,4}吧\W*\Z|\b(?:yes|yeah|sure|okay)\b|\b(?:book|take|order|reserve|send)\s+(?:it|that|this|them)\b|第[一二三四1-4][个种款家项]|前[面者]|后[面者]|[早晚]的?那|[这那][个种款家]"
     r"|\b(?:first|second|third|1st|2nd|3rd|former|latter|earlie(?:r|st)|late(?:r|st))\b|\b(?:this|that)\s+(?:one|option|slot)\b",
     re.IGNORECASE,
 )

@@ -17,7 +17,7 @@ from agenteval.rules.completion.wording import mentions
 _REFUSAL = re.compile(
     r"不方便|不想|不愿|不告诉|不透露|不[说给]|不提供|保密|拒绝|不用了|算了"
     r"|\b(?:prefer\s+not|rather\s+not|(?:not|n['’]t)\s+(?:want|wish|like|comfortable|going|give|share|tell)|no\s+thanks?"
-    r"|decline|refuse|private|(?:not|none\s+of)\s+your\s+business)\b",
+    r"|decline|refuse|private|keep\s+(?:it|that|this)\s+to\s+myself|(?:not|none\s+of)\s+your\s+business)\b",
     re.IGNORECASE,
 )
 _ASKS = re.compile(r"[?？吗]|请|需要|\b(?:please|need)\b", re.IGNORECASE)
