@@ -1,12 +1,13 @@
 """Which objects exist at run time."""
 
 import secrets
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from agenteval.domain.ports import Clock
 from agenteval.models import ModelContext
+from agenteval.models.batch_file import BatchFile
 from agenteval.models.roles import build
 from agenteval.net.clock import SystemClock
 from agenteval.net.guard import Guard
@@ -18,6 +19,7 @@ from agenteval.services.runs import Runs
 from agenteval.settings import Settings
 from agenteval.storage import install
 from agenteval.storage.capabilities import StoredCapabilities
+from agenteval.storage.memo import DurableMemo
 from agenteval.storage.store import Store
 
 JUDGED_BY_CODE = 4
@@ -26,6 +28,8 @@ JUDGED_BY_CODE = 4
 
 @dataclass(frozen=True, slots=True)
 class App:
+    """`batch` is the judge when its requests go into a file."""
+
     settings: Settings
     clock: Clock
     store: Store
@@ -33,17 +37,23 @@ class App:
     runs: Runs
     rescores: Rescores
     evaluations: Evaluations
+    batch: BatchFile | None = None
 
 
 @asynccontextmanager
-async def app(settings: Settings) -> AsyncIterator[App]:
-    """Everything wired; closed again at the end."""
+async def app(settings: Settings, write: Callable[[bytes], object] | None = None) -> AsyncIterator[App]:
+    """Everything wired; closed again at the end. With `write` it gets the judge's requests, and none is sent."""
     clock = SystemClock()
     store = await Store.open(settings.database_url)
     try:
         guard = Guard.of(settings.allowed_targets)
         async with Sessions(guard) as sessions:
-            models = build(settings, ModelContext(sessions, clock, StoredCapabilities(store)))
+            capabilities = StoredCapabilities(store)
+            models = build(settings, ModelContext(sessions, clock, capabilities))
+            batch = None
+            if write and settings.judge:
+                batch = BatchFile(settings.judge, capabilities, DurableMemo(store, clock), write)
+                models = replace(models, judge=batch)
             judging = Judging(
                 models,
                 await install.secret(store, clock.now()),
@@ -52,7 +62,7 @@ async def app(settings: Settings) -> AsyncIterator[App]:
             try:
                 runs = Runs(store, clock, guard, judging, new_id)
                 rescores = Rescores(store, clock, judging, new_id)
-                yield App(settings, clock, store, judging, runs, rescores, Evaluations(store, clock, judging))
+                yield App(settings, clock, store, judging, runs, rescores, Evaluations(store, clock, judging), batch)
             finally:
                 await models.close()
     finally:

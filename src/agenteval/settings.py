@@ -157,15 +157,21 @@ class Settings(_Section):
         return tuple(key.get_secret_value() for key in [*keys, *(h for m in models for h in m.headers.values())])
 
 
-def load(environ: Mapping[str, str] | None = None, directory: Path = Path()) -> Settings:
-    """The settings from the environment over the file in `directory`. Raises ConfigError that names every variable, or
-    file and key, that cannot be used, with what to do about it."""
+def load(environ: Mapping[str, str] | None = None, directory: Path = Path(), *, batch: bool = False) -> Settings:
+    """The settings from the environment over the file in `directory`. `batch`: the judge is a file, which needs no
+    server. Raises ConfigError that names every variable, or file and key, that cannot be used, with what to do about
+    it."""
     given = _given(environ, directory)
+    if batch and isinstance(judge := given.values.get("judge", {}), dict):
+        given.values["judge"] = _BATCH_JUDGE | judge
     try:
         return Settings.model_validate(given.values)
     except ValidationError as error:
         problems = [_problem(fault, given) for fault in error.errors(include_input=False, include_url=False)]
         raise ConfigError("\n".join(map(str, problems))) if problems[1:] else problems[0] from error
+
+
+_BATCH_JUDGE = {"base_url": "http://batch.invalid/v1", "model": "judge"}
 
 
 def sources(environ: Mapping[str, str] | None = None, directory: Path = Path()) -> dict[str, str]:

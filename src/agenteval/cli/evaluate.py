@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from agenteval.cli.batch import Batch, BatchIn, BatchOut, Final
 from agenteval.cli.invocation import NOT_COMPLETED, Invocation
 from agenteval.cli.loop import run_async
 
@@ -26,18 +27,24 @@ def evaluate(
     file: Annotated[str, typer.Argument(metavar="FILE", help="Recorded dialogs: JSON, JSONL or CSV; - for stdin.")],
     params: Annotated[str, typer.Option(metavar="JSON", help="The rule's parameters, or @FILE that holds them.")] = "",
     case: Annotated[list[str] | None, typer.Option(metavar="ID", help="Only this dialog; may be repeated.")] = None,
+    batch_out: BatchOut = "",
+    batch_in: BatchIn = None,
+    final: Final = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON; of several dialogs, a line for each.")] = False,
 ) -> None:
     """Judge recorded dialogs by one rule; no agent is needed.
 
-    conversation_completeness always prints JSON. Ends with 3 when a dialog could not be scored."""
+    conversation_completeness always prints JSON. Ends with 3 when a dialog could not be scored. With --batch-out it
+    ends with 0 and without results while requests of the judge are open; the same command with --batch-in goes on."""
     from agenteval.domain.outcome import ResultStatus
     from agenteval.domain.scenario import RuleSpec
 
     invocation: Invocation = context.obj
     spec = RuleSpec(rule, _params(params))
     dialogs = _dialogs(invocation, file, case or [])
-    judged = run_async(_judged(invocation, spec, dialogs))
+    judged = run_async(_judged(invocation, spec, dialogs, Batch(batch_out, batch_in or (), final)))
+    if judged is None:
+        return
     _show(judged, as_json=as_json or rule == COMPLETENESS)
     unscored = [one for one in judged if one.result.status in {ResultStatus.FAILED_TO_SCORE, ResultStatus.SKIPPED}]
     invocation.note(*(f"not scored: {one.recorded.id}: {one.result.reason}" for one in unscored))
@@ -72,12 +79,15 @@ def _dialogs(invocation: Invocation, file: str, ids: Sequence[str]) -> "list[Rec
 
 
 async def _judged(
-    invocation: Invocation, spec: "RuleSpec", dialogs: "Sequence[RecordedDialog]"
-) -> "list[JudgedDialog]":
-    from agenteval.bootstrap import app
-
-    async with app(invocation.settings()) as wired:
-        return await wired.evaluations.judge(spec, dialogs)
+    invocation: Invocation, spec: "RuleSpec", dialogs: "Sequence[RecordedDialog]", batch: Batch
+) -> "list[JudgedDialog] | None":
+    """None while answers to a batch are waited for."""
+    async with batch.app(invocation) as wired:
+        judged = await wired.evaluations.judge(spec, dialogs)
+        if not batch.open_requests(wired):
+            return judged
+        invocation.note(batch.told(wired, f"agenteval evaluate {spec.type} ..."))
+        return None
 
 
 def _show(judged: "Sequence[JudgedDialog]", *, as_json: bool) -> None:

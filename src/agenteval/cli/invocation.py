@@ -28,12 +28,12 @@ class Invocation:
     debug: bool = False
     secrets: set[str] = field(default_factory=set)
 
-    def settings(self) -> "Settings":
-        """With a warning of variables that may be misspelt. Raises ConfigError."""
+    def settings(self, *, batch: bool = False) -> "Settings":
+        """With a warning of variables that may be misspelt; `batch`: the judge is a file. Raises ConfigError."""
         from agenteval.settings import load, unknown
 
         self.note(*(f"warning: {name} is no setting; is {near} meant?" for name, near in unknown().items() if near))
-        settings = load()
+        settings = load(batch=batch)
         self.secrets.update(settings.secrets)
         return settings
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 import typer
 
 from agenteval.cli import reports
+from agenteval.cli.batch import Batch, BatchIn, BatchOut, Final
 from agenteval.cli.gating import MaxUnscored, MinPassRate, MinSuccessRate, NoRegressionFrom, gated, rate
 from agenteval.cli.invocation import NOT_COMPLETED, Invocation
 from agenteval.cli.loop import run_async, stopped_by_signals
@@ -96,12 +97,16 @@ def run(
     min_pass_rate: MinPassRate = None,
     max_unscored: MaxUnscored = None,
     no_regression_from: NoRegressionFrom = "",
+    batch_out: BatchOut = "",
+    batch_in: BatchIn = None,
+    final: Final = False,
     lang: Lang = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False,
 ) -> None:
     """Evaluate an agent: hold the dialogs of scenarios with it, judge them, report.
 
-    A policy given here is that of cases and scenarios that have none of their own."""
+    A policy given here is that of cases and scenarios that have none of their own. With --batch-out it ends with 0 and
+    goes on with --resume and --batch-in once the judge's requests are answered."""
     from agenteval.channels.build import factory
     from agenteval.cli import output
     from agenteval.datasets import targets
@@ -135,17 +140,19 @@ def run(
         start = partial(_create, plan)
     gate = Gate(min_success_rate, min_pass_rate, max_unscored, no_regression=bool(no_regression_from))
     output.writable(*paths.values())
+    batch = Batch(batch_out, batch_in or (), final)
 
     async def evaluated() -> int:
-        from agenteval.bootstrap import app
-
-        async with app(invocation.settings()) as wired:
+        async with batch.app(invocation) as wired:
             before = await reports.find(wired, no_regression_from) if no_regression_from else None
             with stopped_by_signals(invocation.note) as stop:
-                ended = await _work(wired, start, invocation, stop, quiet=quiet)
+                ended = await _work(wired, start, invocation, stop, batch, quiet=quiet)
             if ended is None or ended.status is RunStatus.INTERRUPTED:
                 return stop.code
-            report = await _report(wired, ended, paths, Format.JSON if as_json else Format.TERMINAL, lang)
+            form = None if batch.on_stdout else Format.JSON if as_json else Format.TERMINAL
+            report = await _report(wired, ended, paths, form, lang)
+            if ended.status is RunStatus.AWAITING_JUDGE:
+                return 0
             code = await gated(wired, gate, before, report, invocation)
         return code if ended.status is RunStatus.COMPLETED else NOT_COMPLETED
 
@@ -194,7 +201,7 @@ async def _resume(
 
 
 async def _work(
-    app: "App", start: "Start", invocation: Invocation, stop: asyncio.Event, *, quiet: bool
+    app: "App", start: "Start", invocation: Invocation, stop: asyncio.Event, batch: Batch, *, quiet: bool
 ) -> "Run | None":
     """The run as it ended; None when it was stopped before it was begun. What stops it by itself is raised."""
     from agenteval.cli import progress
@@ -209,7 +216,7 @@ async def _work(
     again = f"agenteval run --resume {run.id}"
     try:
         with progress.shown(quiet=quiet) as changed:
-            ended = await app.runs.work(run, target, stop, changed)
+            ended = await app.runs.work(run, target, stop, changed, final=batch.final)
     except AgentEvalError as error:
         error.fix = "; ".join(filter(None, (error.fix, f"then {again}")))
         raise
@@ -217,13 +224,15 @@ async def _work(
         invocation.note(f"stopped; go on with: {again}")
     if ended.status is RunStatus.FAILED:
         invocation.note(f"error: {ended.error}; try them again with: {again}")
+    if ended.status is RunStatus.AWAITING_JUDGE:
+        invocation.note(f"{ended.error}: {batch.told(app, again)}")
     return ended
 
 
 async def _report(
-    app: "App", run: "Run", paths: Mapping[Format, Path], form: Format, lang: Language | None
+    app: "App", run: "Run", paths: Mapping[Format, Path], form: Format | None, lang: Language | None
 ) -> "RunReport":
-    """Into files, and on stdout whatever becomes of those."""
+    """Into files, and on stdout, if `form` is one, whatever becomes of those."""
     report = await reports.report_of(app, run)
     try:
         await reports.write(report, paths, lang)
@@ -231,5 +240,6 @@ async def _report(
         error.fix = f"run {run.id} is stored; to write it again: agenteval report {run.id} -f FORMAT -o FILE"
         raise
     finally:
-        await reports.show(report, form, lang)
+        if form:
+            await reports.show(report, form, lang)
     return report

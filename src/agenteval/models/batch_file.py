@@ -60,10 +60,7 @@ class BatchFile:
         """Nobody is called."""
 
     async def close(self) -> None:
-        """The file is whoever's opened it."""
-
-    async def remember_asked(self) -> None:
-        """So that their answers are known as such."""
+        """Remember what was asked, so that the answers are known as such. The file is whoever's opened it."""
         ids = iter(self.asked)
         while page := list(islice(ids, PAGE)):
             await self._memo.put({self._key(custom_id): None for custom_id in page})

@@ -1,14 +1,15 @@
 """Judged answers remembered across runs."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from sqlalchemy import select
+from sqlalchemy.dialects.sqlite import insert
 
 from agenteval.domain.json_value import Json
 from agenteval.domain.ports import Clock, Sink
 from agenteval.storage.batch import Remembered
-from agenteval.storage.codec import parsed
+from agenteval.storage.codec import dumps, parsed, time_text
 from agenteval.storage.store import Store
 from agenteval.storage.tables import MEMO
 
@@ -48,8 +49,32 @@ class StoredMemo:
     async def _read_for_all(self) -> None:
         asks = [ask for ask in self._asked if ask.found is None]
         keys = {key for ask in asks for key in ask.keys}
-        async with self._store.read() as connection:
-            rows = await connection.execute(select(MEMO.c.key, MEMO.c.answer).where(MEMO.c.key.in_(keys)))
-            answers = {key: parsed(answer) for key, answer in rows}
+        answers = await _read(self._store, keys)
         for ask in asks:
             ask.found = {key: answers[key] for key in ask.keys if key in answers}
+
+
+class DurableMemo:
+    """One outside of runs: what was put is written, and can be read, when `put` returns."""
+
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+
+    async def get(self, keys: Sequence[str]) -> Mapping[str, Json]:
+        return await _read(self._store, keys)
+
+    async def put(self, answers: Mapping[str, Json]) -> None:
+        at = time_text(self._clock.now())
+        rows = [{"key": key, "answer": dumps(answer), "created_at": at} for key, answer in answers.items()]
+        row = insert(MEMO)
+        newest = row.on_conflict_do_update(index_elements=["key"], set_={"answer": row.excluded.answer})
+        if rows:
+            async with self._store.write() as connection:
+                await connection.execute(newest, rows)
+
+
+async def _read(store: Store, keys: Collection[str]) -> dict[str, Json]:
+    async with store.read() as connection:
+        rows = await connection.execute(select(MEMO.c.key, MEMO.c.answer).where(MEMO.c.key.in_(keys)))
+        return {key: parsed(answer) for key, answer in rows}

@@ -56,7 +56,7 @@ async def asked(memo: MemoryMemo, *requests: ChatRequest) -> Batch:
     for request in requests:
         with pytest.raises(Pending):
             await batch.ask(request)
-    await batch.model.remember_asked()
+    await batch.model.close()
     return batch
 
 

@@ -1,0 +1,88 @@
+"""The judge's requests in a file instead of on their way, for the commands that judge."""
+
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from agenteval.cli.invocation import Invocation
+
+if TYPE_CHECKING:
+    from agenteval.bootstrap import App
+
+STDOUT = "-"
+
+BatchOut = Annotated[
+    str,
+    typer.Option(
+        "--batch-out",
+        metavar="FILE",
+        help="Write the judge's requests into this file (OpenAI Batch, JSONL) and send none; - for stdout.",
+    ),
+]
+BatchIn = Annotated[
+    list[Path] | None,
+    typer.Option("--batch-in", metavar="FILE", help="Take the judge's answers from this file; may be repeated."),
+]
+Final = Annotated[bool, typer.Option("--final", help="Leave unscored what the judge has not answered in a file.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """What a command was told of files for the judge: nothing, and the judge is a server."""
+
+    out: str = ""
+    answers: Sequence[Path] = ()
+    final: bool = False
+
+    def __bool__(self) -> bool:
+        return bool(self.out or self.answers or self.final)
+
+    @property
+    def on_stdout(self) -> bool:
+        return self.out == STDOUT
+
+    @asynccontextmanager
+    async def app(self, invocation: Invocation) -> "AsyncIterator[App]":
+        """The app, with what is in the files of answers; the file of requests is there at the end."""
+        from agenteval.bootstrap import app
+
+        settings = invocation.settings(batch=bool(self))
+        with self._requests() as write:
+            async with app(settings, write) as wired:
+                for path in self.answers:
+                    assert wired.batch
+                    with path.open("rb") as lines:
+                        async for problem in wired.batch.take_in(lines, str(path)):
+                            invocation.note(f"warning: {problem}")
+                yield wired
+
+    def open_requests(self, app: "App") -> int:
+        """How many are to be waited for."""
+        return len(app.batch.asked) if app.batch and not self.final else 0
+
+    def told(self, app: "App", command: str) -> str:
+        """What becomes of the open requests, and how `command` goes on."""
+        n = self.open_requests(app)
+        if not self.out:
+            return f"{n} requests have no answer yet; write them down: {command} --batch-out FILE, or end with --final"
+        where = "stdout" if self.on_stdout else self.out
+        return f"{n} requests written to {where}; go on with the answers: {command} --batch-in ANSWERS --batch-out NEXT"
+
+    @contextmanager
+    def _requests(self) -> Iterator[Callable[[bytes], object] | None]:
+        from agenteval.cli import output
+
+        if not self:
+            yield None
+        elif self.on_stdout:
+            yield output.machines
+        elif self.out:
+            output.writable(Path(self.out))
+            with output.replacing(Path(self.out)) as file:
+                yield lambda line: file.write(line.decode())
+        else:
+            yield lambda _: None

@@ -1,0 +1,126 @@
+"""The judge's requests in files: rounds until all is answered give what a server gives at once."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from tests.e2e.cli.program import Program, says, scenario
+from tests.fakes.faulty_agent import FaultyAgent
+from tests.fakes.scripted_judge import Again, Script
+from tests.fakes.scripted_model import ScriptedModel
+
+JUDGE = {"AGENTEVAL_JUDGE_MODEL": "judge-1"}
+MISQUOTED = {"reason": "礼貌", "quote": {"turn": 0, "text": "没有说过"}, "score": 9}
+POLITE = MISQUOTED | {"quote": {"turn": 0, "text": "您好"}}
+RUDE = {"reason": "rude", "quote": {"turn": 0, "text": "go away"}, "score": 2}
+TONE = {"type": "llm_score", "params": {"criteria": "礼貌", "min_score": 7}}
+MANNERS = {"type": "llm_score", "params": {"criteria": "manners", "min_score": 7, "samples": 3}}
+CASES = scenario(says("您好", rules=[TONE]), says("go away", rules=[MANNERS]), says("再见"))
+
+
+def script() -> Script:
+    """The first quote is no quote, and asked for again."""
+    return Script({"礼貌": Again([MISQUOTED, POLITE]), "manners": RUDE})
+
+
+def lines(path: Path) -> list[Any]:
+    return [orjson.loads(line) for line in path.read_bytes().splitlines()]
+
+
+def answer(folder: Path, requests: str, answers: str, judge: Script, *, failing: int = 0) -> int:
+    """What the provider makes of a file; the first `failing` requests fail."""
+    asked = lines(folder / requests)
+    with (folder / answers).open("wb") as file:
+        for n, request in enumerate(asked):
+            failed = {"custom_id": request["custom_id"], "response": None, "error": {"message": "expired"}}
+            message = {"content": "" if n < failing else orjson.dumps(judge(request["body"])).decode()}
+            body = {"choices": [{"message": message, "finish_reason": "stop"}]}
+            told = {"custom_id": request["custom_id"], "response": {"status_code": 200, "body": body}, "error": None}
+            file.write(orjson.dumps(failed if n < failing else told) + b"\n")
+    return len(asked)
+
+
+def outcomes(report: Mapping[str, Any]) -> list[Any]:
+    """What came of each case, without what differs from run to run."""
+    last = [case["attempts"][-1] for case in report["cases"]]
+    return [
+        (one["results"], one["outcome"], [(a["text"], a["answer"]["value"]) for a in one["answers"]]) for one in last
+    ]
+
+
+async def test_in_rounds_it_comes_out_as_with_a_server(program: Program, agent: FaultyAgent) -> None:
+    file = program.write("s.json", CASES)
+    target = f"{agent.url}/echo"
+    async with ScriptedModel(script()) as model:
+        environ = JUDGE | {"AGENTEVAL_JUDGE_BASE_URL": model.base_url}
+        direct = await program(
+            "run", file, "-t", target, "--json", "--quiet", **environ, AGENTEVAL_DATABASE_URL="other.db"
+        )
+    judge = script()
+    heard = len(agent.received)
+    run = await program("run", file, "-t", target, "--json", "--quiet", "--batch-out", "1.jsonl", **JUDGE)
+    assert run.code == 0
+    (note,) = run.err.splitlines()
+    assert "2 of the dialogs wait for the judge's answers: 4 requests written to 1.jsonl" in note
+    assert f"--resume {run.json['run']['id']} --batch-in" in note
+    assert run.json["run"]["status"] == "awaiting_judge"
+    assert run.json["summary"]["attempts"] == 1
+    assert len(agent.received) == heard + 3
+
+    assert answer(program.folder, "1.jsonl", "1.out", judge, failing=1) == 4
+    resume = ("run", "--resume", "last", "--json", "--quiet")
+    second = await program(*resume, "--batch-in", "1.out", "--batch-out", "2.jsonl", **JUDGE)
+    assert (second.code, second.json["run"]["status"]) == (0, "awaiting_judge")
+    assert "warning: 1.out:1: " in second.err
+    assert "failed: expired" in second.err
+    again = await program(*resume, "--batch-out", "2b.jsonl", **JUDGE)
+    assert again.code == 0
+    ids = {line["custom_id"] for line in lines(program.folder / "2.jsonl")}
+    assert ids == {line["custom_id"] for line in lines(program.folder / "2b.jsonl")}
+
+    rounds, last = 2, again
+    while answer(program.folder, f"{rounds}.jsonl", f"{rounds}.out", judge):
+        last = await program(*resume, "--batch-in", f"{rounds}.out", "--batch-out", f"{rounds + 1}.jsonl", **JUDGE)
+        rounds += 1
+    assert rounds <= 4
+    assert (last.code, last.err, last.json["run"]["status"]) == (0, "", "completed")
+    assert last.json["summary"]["attempts"] == 3
+    assert outcomes(last.json) == outcomes(direct.json)
+    assert last.json["summary"]["usage"]["calls"] == direct.json["summary"]["usage"]["calls"]
+    assert len(agent.received) == heard + 3
+
+
+async def test_final_leaves_the_rest_unscored_and_completes_the_run(program: Program, agent: FaultyAgent) -> None:
+    file = program.write("s.json", CASES)
+    await program("run", file, "-t", f"{agent.url}/echo", "--batch-out", "1.jsonl")
+    assert {line["body"]["model"] for line in lines(program.folder / "1.jsonl")} == {"judge"}
+    done = await program("run", "--resume", "last", "--json", "--quiet", "--final")
+    assert (done.code, done.json["run"]["status"], done.json["summary"]["attempts"]) == (0, "completed", 3)
+    first = done.json["cases"][0]["attempts"][-1]
+    assert first["results"][0]["cause"] == "pending"
+    assert done.json["summary"]["pass_rate"]["n"] == 1
+
+
+async def test_on_stdout_stand_the_requests_and_nothing_else(program: Program, agent: FaultyAgent) -> None:
+    file = program.write("s.json", CASES)
+    run = await program("run", file, "-t", f"{agent.url}/echo", "--quiet", "--batch-out", "-")
+    assert len({orjson.loads(line)["custom_id"] for line in run.out.splitlines()}) == 4
+
+
+async def test_recorded_dialogs_are_judged_in_rounds(program: Program) -> None:
+    dialog = {"id": "d1", "messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "您好"}]}
+    file = program.write("d.json", dialog)
+    command = ("evaluate", "llm_score", file, "--params", orjson.dumps(TONE["params"]).decode(), "--json")
+    judge = script()
+    first = await program(*command, "--batch-out", "1.jsonl")
+    assert (first.code, first.out) == (0, b"")
+    assert "1 requests written to 1.jsonl" in first.err
+    answer(program.folder, "1.jsonl", "1.out", judge)
+    assert (await program(*command, "--batch-in", "1.out", "--batch-out", "2.jsonl")).out == b""
+    unscored = await program(*command, "--final")
+    assert (unscored.code, unscored.json["cause"]) == (3, "pending")
+    answer(program.folder, "2.jsonl", "2.out", judge)
+    last = await program(*command, "--batch-in", "1.out", "--batch-in", "2.out")
+    assert (last.code, last.err, last.json["score"]) == (0, "", 0.9)
