@@ -81,8 +81,8 @@ class Writer:
 
     async def _write(self, batch: list[tuple[object, asyncio.Future[None] | None]]) -> None:
         try:
-            async with self._store.write() as connection:
-                await write_batch(connection, [row for row, _ in batch])
+            rows = [row for row, _ in batch]
+            await self._store.write_aside(lambda connection: write_batch(connection, rows))
         except Exception as error:  # noqa: BLE001 - raised in every caller
             self._error = error if isinstance(error, StorageError) else StorageError(f"{type(error).__name__}: {error}")
             batch += self._rows

@@ -2,13 +2,11 @@
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 
 import pytest
-from sqlalchemy import URL
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy import URL, Connection
 
 from agenteval.domain.errors import StorageError
 from agenteval.domain.records import AttemptStatus, TurnDone, TurnSending
@@ -41,10 +39,8 @@ class WatchedStore(Store):
         self.transactions = 0
         self.written = asyncio.Event()
 
-    @asynccontextmanager
-    async def write(self) -> AsyncIterator[AsyncConnection]:
-        async with super().write() as connection:
-            yield connection
+    async def write_aside(self, work: Callable[[Connection], None]) -> None:
+        await super().write_aside(work)
         self.transactions += 1
         self.written.set()
 
