@@ -5,7 +5,7 @@ Of itself a stated value is accepted. That is left open where the agent may have
 - the value came with a change of mind, or later on as a question ("could I have them in black?"), or after another
   one that a reply still names, or a reply speaks of "your budget" with another one;
 - a reply denies it, or a word of it ("without a lift" for "a lift");
-- a reply says the value's words with another number ("72 Ferry Road" for "27 Ferry Road"), or its digits otherwise;
+- a reply says the value's words with another number ("72 Ferry Road" for "27 Ferry Road"), or spells it otherwise;
 - a reply puts a question of its own again, or the user had to say the value again;
 - nothing shows that the agent is on the topic: no reply acknowledges, tells of something done or on its way, speaks of
   a slot, or shares a word with what the user said, and there is no tool call.
@@ -13,6 +13,7 @@ Of itself a stated value is accepted. That is left open where the agent may have
 
 import re
 from collections.abc import Sequence
+from difflib import get_close_matches
 
 from agenteval.domain.clauses import clauses, is_asked
 from agenteval.domain.evidence import Speaker, cuts_negation
@@ -33,7 +34,11 @@ _NUMERAL = re.compile(
     r"|first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth)\b",
     re.IGNORECASE,
 )
-_LONG_NUMBER = re.compile(r"\d{4,}")
+_FREE = {SlotType.TEXT, SlotType.NUMBER}
+"""Types whose values have no form by which another one is known."""
+_NAME = re.compile(r"(?=[A-Z]|[a-z_@.-]*\d)[A-Za-z\d_@.-]{3,}[A-Za-z\d]")
+_ALIKE = 0.75
+"""Ratio of `difflib`: one of four characters may differ."""
 _ACKNOWLEDGED = re.compile(
     r"\W*(?:好[的啊呀，,。！]|收到|明白|了解|知道了|没问题|可以|行[，,。]|当然|谢谢(?!您?的)|嗯|对[，,。]"
     r"|(?:ok(?:ay)?|sure|certainly|of\s+course|noted|got\s+it|understood|great|perfect|fine|right|all\s+right|alright|done"
@@ -68,7 +73,9 @@ def taken_up(slot: Slot, dialog: Dialog, stated: Given, others: Sequence[Slot], 
     if _keeps_another(slot, dialog, stated, replies):
         return False
     value = stated.value.text
-    if any(_denies(value, reply) or _confuses_digits(value, reply) for reply in replies):
+    if any(_denies(value, reply) for reply in replies):
+        return False
+    if slot.type in _FREE and any(_misspells(value, reply) for reply in replies):
         return False
     if slot.type is SlotType.TEXT and any(_miscopies(value, reply) for reply in replies):
         return False
@@ -115,16 +122,10 @@ def _denies(value: str, reply: str) -> bool:
     return any(cuts_negation(text, place) for word in _content(value) for place, _ in occurrences(word, text))
 
 
-def _confuses_digits(value: str, reply: str) -> bool:
-    """Whether a reply has the digits of a longer number of the value in another order, or one of them wrong."""
-    ours, theirs = _LONG_NUMBER.findall(value), _LONG_NUMBER.findall(reply)
-    return any(
-        one != other
-        and len(one) == len(other)
-        and (sorted(one) == sorted(other) or sum(a != b for a, b in zip(one, other, strict=True)) == 1)
-        for one in ours
-        for other in theirs
-    )
+def _misspells(value: str, reply: str) -> bool:
+    """Whether a reply has a name or number of the value with other letters or digits: "8041" for "8014"."""
+    said = _NAME.findall(reply)
+    return any(name not in said and get_close_matches(name, said, n=1, cutoff=_ALIKE) for name in _NAME.findall(value))
 
 
 def _asks_again(dialog: Dialog, since: int, others: Sequence[Slot]) -> bool:

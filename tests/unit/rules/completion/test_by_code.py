@@ -523,6 +523,8 @@ MOVED_IN: Talk = [("Leave it with my neighbour", "Sure.")]
         ),
         (slot("power", "是否带电", "带电"), [("要带电的", "好的，已订不带电的。")], "unscored"),
         (slot("reading", "reading", 48213, "number"), [("It says 48213", "I've entered 48231.")], "unscored"),
+        (slot("user", "user name", "tomsen_84"), [("I'm tomsen_84", "OK, thomsen_48 is unlocked.")], "unscored"),
+        (slot("name", "name", "Lindqvist"), [("Lindqvist", "Thank you, Mr Lindquist.")], "unscored"),
         (slot("stylist", "stylist", "Marco"), [("Marco?", "Elena is free."), ("I want Marco", "Noted.")], "unscored"),
         (
             slot("amount", "amount", "15000 euros", "money"),
@@ -530,7 +532,11 @@ MOVED_IN: Talk = [("Leave it with my neighbour", "Sure.")]
             "unscored",
         ),
         (slot("to", "目的地", "机场"), [("去机场", "请问您的目的地？"), ("机场", "请问您的目的地？")], "stated_only"),
-        (slot("drug", "allergy", "nuts"), [("Hi", "What can't you eat?"), ("nuts", "What can't you eat?")], "unscored"),
+        (
+            slot("drug", "allergy", "nuts"),
+            [("Hi", "What can't you eat?"), ("nuts", "What can't you eat?")],
+            "stated_only",
+        ),
     ],
 )
 async def test_a_value_that_no_reply_names_is_taken_up_by_who_listens(
