@@ -9,7 +9,7 @@ judge leaves undecided lowers the recall and is counted apart. `model`: the judg
 import argparse
 import asyncio
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import groupby
@@ -56,19 +56,17 @@ class Verdict(NamedTuple):
 
 def read(language: str) -> list[Labelled]:
     entries = yaml.safe_load((DATA / f"uptake_{language}.yaml").read_text(encoding="utf-8"))
-    return [_labelled(language, **entry) for entry in entries]
+    return [_labelled(language, entry) for entry in entries]
 
 
-def _labelled(
-    language: str, *, id: str, dialog: Sequence[tuple[str, str]], slots: Mapping[str, Mapping[str, Any]]
-) -> Labelled:
-    recorded = RecordedDialog(id, Dialog(tuple(Turn(i, user, agent) for i, (user, agent) in enumerate(dialog))))
-    labels = {name: SlotVerdict(slot["status"]) for name, slot in slots.items()}
+def _labelled(language: str, entry: Mapping[str, Any]) -> Labelled:
+    dialog = Dialog(tuple(Turn(i, user, agent) for i, (user, agent) in enumerate(entry["dialog"])))
     parameters = [
         {"name": name, **{key: value for key, value in slot.items() if key not in {"status", "why"}}}
-        for name, slot in slots.items()
+        for name, slot in entry["slots"].items()
     ]
-    return Labelled(language, recorded, parameters, labels)
+    labels = {name: SlotVerdict(slot["status"]) for name, slot in entry["slots"].items()}
+    return Labelled(language, RecordedDialog(entry["id"], dialog), parameters, labels)
 
 
 async def judge(settings: Settings, dialogs: Sequence[Labelled]) -> list[Verdict]:
@@ -94,8 +92,8 @@ def measure(verdicts: Sequence[Verdict]) -> dict[str, Any]:
     return {
         "statuses": {
             status: {
-                "precision": _share(verdicts, of=lambda v, s=status: v.given == s),
-                "recall": _share(verdicts, of=lambda v, s=status: v.label == s),
+                "precision": _share(v for v in verdicts if v.given == status),
+                "recall": _share(v for v in verdicts if v.label == status),
             }
             for status in SlotVerdict
         },
@@ -105,11 +103,9 @@ def measure(verdicts: Sequence[Verdict]) -> dict[str, Any]:
     }
 
 
-def _share(verdicts: Iterable[Verdict], *, of: Callable[[Verdict], bool]) -> dict[str, Any]:
-    """How many of these verdicts are right; the value is None when there are none."""
-    by_dialog = [
-        [Fraction(v.given == v.label) for v in group] for _, group in groupby(filter(of, verdicts), lambda v: v.dialog)
-    ]
+def _share(verdicts: Iterable[Verdict]) -> dict[str, Any]:
+    """How many of these are right; the value is None when there are none."""
+    by_dialog = [[Fraction(v.given == v.label) for v in group] for _, group in groupby(verdicts, lambda v: v.dialog)]
     values = [value for dialog in by_dialog for value in dialog]
     if (bounds := interval(by_dialog)) is None:
         return {"value": None, "right": 0, "n": 0, "interval": None}
