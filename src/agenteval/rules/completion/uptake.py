@@ -15,13 +15,14 @@ that the agent listened (`heed`), it does not decide.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from agenteval.domain.clauses import clauses, is_asked, is_negated
 from agenteval.domain.evidence import Span, Speaker
 from agenteval.domain.json_value import as_text
 from agenteval.domain.slots import Found, matches, same
+from agenteval.domain.text import fold, quote_form
 from agenteval.domain.transcript import Dialog
 from agenteval.rules.completion.forms import Part, SlotVerdict
 from agenteval.rules.completion.heed import taken_up
@@ -105,11 +106,14 @@ def by_code(slot: Slot, dialog: Dialog, stated: Given, others: Sequence[Slot]) -
         if not repeats or (older and wrong.turn > repeats[-1].turn):
             verdict = SlotVerdict.STALE if older else SlotVerdict.CONTRADICTED
             return Reaction(verdict, Part.NONE, wrong, in_call, bool(again), older)
-    if (error := _nothing_but_errors(dialog, stated.turn)) is not None:
+    if (error := _all_said(dialog, stated.turn, _is_error_or_not_understood)) is not None:
         return Reaction(SlotVerdict.STATED_ONLY, Part.NONE, error, in_call, bool(again))
     last_reply = max(turn.index for turn in dialog if turn.answered)
     if again and again[-1].turn == last_reply and not any(place.turn == last_reply for place in repeats):
         return Reaction(SlotVerdict.STATED_ONLY, Part.ASKED, again[-1], in_call, reasked=True)
+    asked_before = {quote_form(turn.reply_text) for turn in dialog.turns[: stated.turn] if "?" in fold(turn.reply_text)}
+    if (same := _all_said(dialog, stated.turn, lambda reply: quote_form(reply) in asked_before)) is not None:
+        return Reaction(SlotVerdict.STATED_ONLY, Part.NONE, same, in_call, bool(again))
     if (found := rival(slot, dialog, stated, others)) is not None:
         if not found.certain or in_call:
             return None
@@ -135,12 +139,17 @@ def _wrong(
     return Reaction(verdict, Part.NONE, place, False, reasked, older)
 
 
-def _nothing_but_errors(dialog: Dialog, since: int) -> Span | None:
+def _all_said(dialog: Dialog, since: int, is_such: Callable[[str], bool]) -> Span | None:
+    """The last reply, when all from a turn on are such."""
     replies = [turn for turn in dialog.turns[since:] if turn.answered]
-    if not all(_is_error(t.reply_text) or _is_not_understood(t.reply_text) for t in replies):
+    if not all(is_such(turn.reply_text) for turn in replies):
         return None
     text = replies[-1].reply_text
     return span(replies[-1].index, Speaker.AGENT, text, Found(0, len(text), text, None))
+
+
+def _is_error_or_not_understood(reply: str) -> bool:
+    return _is_error(reply) or _is_not_understood(reply)
 
 
 def _is_error(reply: str) -> bool:
