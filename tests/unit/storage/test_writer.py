@@ -37,9 +37,11 @@ class WatchedStore(Store):
     def __init__(self, url: URL) -> None:
         super().__init__(url)
         self.transactions = 0
+        self.begun = asyncio.Event()
         self.written = asyncio.Event()
 
     async def write_aside(self, work: Callable[[Connection], None]) -> None:
+        self.begun.set()
         await super().write_aside(work)
         self.transactions += 1
         self.written.set()
@@ -66,6 +68,20 @@ async def test_put_does_not_wait_for_the_disk_and_commit_does(store: Store) -> N
         await writer.commit(TurnSending(key(), 0, "订一张桌子", START))
         assert stored(store, "attempts") == 1, "what was put before is stored with it"
         assert stored(store, "turns") == 1
+
+
+async def test_dialogs_out_of_step_come_to_share_their_commits(watched: WatchedStore) -> None:
+    async def dialog(n: int) -> None:
+        await writer.put(started(key(n)))
+        for index in range(20):
+            await writer.commit(TurnSending(key(n), index, "订一张桌子", START))
+
+    async with Writer(watched, delay_s=NEVER_S) as writer, asyncio.TaskGroup() as dialogs:
+        dialogs.create_task(dialog(0))
+        await watched.begun.wait()
+        for n in (1, 2, 3):
+            dialogs.create_task(dialog(n))
+    assert watched.transactions <= 22
 
 
 async def test_leaving_stores_the_rest(store: Store) -> None:
