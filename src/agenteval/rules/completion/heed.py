@@ -18,7 +18,7 @@ from difflib import get_close_matches
 from agenteval.domain.clauses import clauses, is_asked
 from agenteval.domain.evidence import Speaker, cuts_negation
 from agenteval.domain.slots import Found, SlotType, same
-from agenteval.domain.text import fold, occurrences, quote_form
+from agenteval.domain.text import fold, quote_form
 from agenteval.domain.transcript import Dialog
 from agenteval.rules.completion.items import Slot
 from agenteval.rules.completion.rivals import AMOUNTS, first_turn
@@ -37,6 +37,8 @@ _NUMERAL = re.compile(
 _FREE = {SlotType.TEXT, SlotType.NUMBER}
 """Types whose values have no form by which another one is known."""
 _NAME = re.compile(r"(?=[A-Z]|[a-z_@.-]*\d)[A-Za-z\d_@.-]{3,}[A-Za-z\d]")
+_DIGITS = re.compile(r"\d{2,}")
+_STEM = 5
 _ALIKE = 0.75
 """Ratio of `difflib`: one of four characters may differ."""
 _ACKNOWLEDGED = re.compile(
@@ -117,15 +119,24 @@ def _miscopies(value: str, reply: str) -> bool:
 
 
 def _denies(value: str, reply: str) -> bool:
-    """Whether a negation stands directly before a word of the value."""
+    """Whether a negation stands directly before a word of the value, in whatever form."""
     text = fold(reply)
-    return any(cuts_negation(text, place) for word in _content(value) for place, _ in occurrences(word, text))
+    stems = {word[:_STEM] for word in _content(value)}
+    return any(cuts_negation(text, place) for stem in stems for place in _starts(stem, text))
+
+
+def _starts(stem: str, text: str) -> list[int]:
+    boundary = r"\b" if stem.isascii() else ""
+    return [m.start() for m in re.finditer(boundary + re.escape(stem), text)]
 
 
 def _misspells(value: str, reply: str) -> bool:
-    """Whether a reply has a name or number of the value with other letters or digits: "8041" for "8014"."""
+    """Whether a reply has a name or number of the value with other letters or digits ("8041" for "8014")."""
     said = _NAME.findall(reply)
-    return any(name not in said and get_close_matches(name, said, n=1, cutoff=_ALIKE) for name in _NAME.findall(value))
+    if any(name not in said and get_close_matches(name, said, n=1, cutoff=_ALIKE) for name in _NAME.findall(value)):
+        return True
+    numbers = set(_DIGITS.findall(value))
+    return any(sorted(one) == sorted(n) for one in _DIGITS.findall(reply) if one not in numbers for n in numbers)
 
 
 def _asks_again(dialog: Dialog, since: int, others: Sequence[Slot]) -> bool:

@@ -523,6 +523,8 @@ MOVED_IN: Talk = [("Leave it with my neighbour", "Sure.")]
         ),
         (slot("power", "是否带电", "带电"), [("要带电的", "好的，已订不带电的。")], "unscored"),
         (slot("reading", "reading", 48213, "number"), [("It says 48213", "I've entered 48231.")], "unscored"),
+        (slot("plot", "plot", 47, "number"), [("The key to plot 47", "The key to plot 74 is ready.")], "unscored"),
+        (slot("wrap", "wrapping", "gift-wrapped"), [("Gift-wrapped", "OK, without wrapping.")], "unscored"),
         (slot("user", "user name", "tomsen_84"), [("I'm tomsen_84", "OK, thomsen_48 is unlocked.")], "unscored"),
         (slot("name", "name", "Lindqvist"), [("Lindqvist", "Thank you, Mr Lindquist.")], "unscored"),
         (slot("stylist", "stylist", "Marco"), [("Marco?", "Elena is free."), ("I want Marco", "Noted.")], "unscored"),
