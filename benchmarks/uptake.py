@@ -91,7 +91,7 @@ def measure(verdicts: Sequence[Verdict]) -> dict[str, Any]:
     """The figures of each status, and the verdicts that differ from their labels."""
     return {
         "statuses": {
-            status: {
+            status.value: {
                 "precision": _share(v for v in verdicts if v.given == status),
                 "recall": _share(v for v in verdicts if v.label == status),
             }

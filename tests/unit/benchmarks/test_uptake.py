@@ -3,6 +3,7 @@
 from collections import Counter
 from pathlib import Path
 
+import orjson
 import pytest
 
 from agenteval.rules.completion.forms import SlotVerdict
@@ -39,4 +40,4 @@ def test_undecided_slots_lower_the_recall_alone() -> None:
     assert filled["precision"]["interval"] == [0.095, 0.905]
     assert measured["statuses"]["stale"]["precision"]["value"] is None
     assert (measured["slots"], measured["undecided"]) == (4, 1)
-    assert [wrong["dialog"] for wrong in measured["wrong"]] == ["d2"]
+    assert [wrong["dialog"] for wrong in orjson.loads(orjson.dumps(measured))["wrong"]] == ["d2"]
