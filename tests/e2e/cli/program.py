@@ -10,7 +10,8 @@ from typing import Any
 
 import orjson
 
-START = "from agenteval.cli import main; main()"
+# Whoever started the tests may ignore SIGHUP (nohup), and children would inherit that.
+START = "import signal; signal.signal(signal.SIGHUP, signal.SIG_DFL); from agenteval.cli import main; main()"
 
 
 @dataclass(frozen=True)
