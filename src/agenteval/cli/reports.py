@@ -14,6 +14,7 @@ from agenteval.domain.text import Language
 if TYPE_CHECKING:
     from agenteval.bootstrap import App
     from agenteval.domain.records import Run
+    from agenteval.domain.run_summary import RunSummary
     from agenteval.reporting.comparison import Section
     from agenteval.reporting.report import RunReport
 
@@ -46,11 +47,12 @@ async def find(app: "App", reference: str) -> "Run":
     return await (runs.latest(app.store) if reference == LAST else runs.get(app.store, reference))
 
 
-async def report_of(app: "App", run: "Run") -> "RunReport":
+async def report_of(app: "App", run: "Run", summary: "RunSummary | None" = None) -> "RunReport":
+    """`summary`: of the run, when it is known already."""
     from agenteval.reporting.report import RunReport
     from agenteval.storage import attempts
 
-    return RunReport(run, await app.runs.summary(run), partial(attempts.views, app.store, run.id))
+    return RunReport(run, summary or await app.runs.summary(run), partial(attempts.views, app.store, run.id))
 
 
 async def show(report: "RunReport", form: Format, lang: Language | None) -> None:

@@ -36,7 +36,7 @@ def trend(
                     fix="`agenteval runs` shows which targets there are",
                 )
             found = [(run, await wired.runs.summary(run)) for run in runs]
-            spoken = lang or await reports.spoken(await reports.report_of(wired, runs[-1]))
+            spoken = lang or await reports.spoken(await reports.report_of(wired, *found[-1]))
         if as_json:
             output.json(comparison.trend_members(found))
         else:

@@ -4,12 +4,11 @@ import asyncio
 from collections.abc import Collection, Mapping, Sequence
 
 from sqlalchemy import select
-from sqlalchemy.dialects.sqlite import insert
 
 from agenteval.domain.json_value import Json
 from agenteval.domain.ports import Clock, Sink
-from agenteval.storage.batch import Remembered
-from agenteval.storage.codec import dumps, parsed, time_text
+from agenteval.storage.batch import Remembered, write_batch
+from agenteval.storage.codec import parsed
 from agenteval.storage.store import Store
 from agenteval.storage.tables import MEMO
 
@@ -65,13 +64,10 @@ class DurableMemo:
         return await _read(self._store, keys)
 
     async def put(self, answers: Mapping[str, Json]) -> None:
-        at = time_text(self._clock.now())
-        rows = [{"key": key, "answer": dumps(answer), "created_at": at} for key, answer in answers.items()]
-        row = insert(MEMO)
-        newest = row.on_conflict_do_update(index_elements=["key"], set_={"answer": row.excluded.answer})
+        at = self._clock.now()
+        rows = [Remembered(key, answer, at) for key, answer in answers.items()]
         if rows:
-            async with self._store.write() as connection:
-                await connection.execute(newest, rows)
+            await self._store.write_aside(lambda connection: write_batch(connection, rows))
 
 
 async def _read(store: Store, keys: Collection[str]) -> dict[str, Json]:
