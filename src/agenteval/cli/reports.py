@@ -24,6 +24,8 @@ LAST = "last"
 class Format(StrEnum):
     TERMINAL = "terminal"
     JSON = "json"
+    JSONL = "jsonl"
+    CSV = "csv"
     MARKDOWN = "markdown"
     JUNIT = "junit"
     HTML = "html"
@@ -122,6 +124,14 @@ def _pieces(report: "RunReport", form: Format, lang: Language) -> AsyncIterator[
             from agenteval.reporting.html import html_report
 
             return html_report(report, lang)
+        case Format.CSV:
+            from agenteval.reporting.csv_report import csv_report
+
+            return csv_report(report)
+        case Format.JSONL:
+            from agenteval.reporting.json_report import jsonl_report
+
+            return jsonl_report(report)
         case _:
             from agenteval.reporting.json_report import json_report
 

@@ -87,7 +87,8 @@ def run(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
     report_dir: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="Write every kind of report into this folder.")
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Write an HTML, JUnit, Markdown and JSON report into this folder."),
     ] = None,
     html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write an HTML report.")] = None,
     junit: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a JUnit report.")] = None,

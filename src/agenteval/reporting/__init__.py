@@ -1,1 +1,1 @@
-"""What came out of a run, for people and for machines: terminal, Markdown, HTML, JSON and JUnit."""
+"""What came out of a run, for people and for machines."""

@@ -1,6 +1,6 @@
 """One escaper for each format. Whatever an agent, a user or a model wrote stays text: it cannot become structure.
 
-Control, bidi and zero-width characters are shown as escapes everywhere but in JSON, which keeps the original.
+Control, bidi and zero-width characters are shown as escapes everywhere but in JSON and CSV, which keep the original.
 """
 
 import html
@@ -13,6 +13,9 @@ _MARKDOWN = re.compile(r"[\\`*\[\]<&|~$@#]|(?<![^\W_])_|_(?![^\W_])|:(?=/)|(?<=w
 _LIST_NUMBER = re.compile(r"^(\d{1,9})([.)])(?=\s|$)")
 _BACKTICKS = re.compile("`+")
 _NOT_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+# What spreadsheets may take for a formula, also after what they leave out (OWASP, "CSV Injection").
+_FORMULA = re.compile("[\\s\x00-\x1f\ufeff']*[-=+@－＝＋＠]|'*[\t\r\n]")
+_PLAIN_NUMBER = re.compile(r"[-+]?[0-9]+(\.[0-9]+)?")
 _XML_BLANKS = {"\t": "&#9;", "\n": "&#10;", "\r": "&#13;"}
 
 
@@ -47,6 +50,12 @@ def for_xml_attribute(text: str) -> str:
 def for_terminal(text: str, encoding: str = "utf-8") -> str:
     """The text without control over the terminal, and without what the terminal's encoding cannot show."""
     return visible(text).encode(encoding, "backslashreplace").decode(encoding)
+
+
+def for_csv(text: str) -> str:
+    """A cell that no spreadsheet takes for a formula: an apostrophe stands before what could begin one, unless it is a
+    plain number. Nothing is lost: it stands before a text that begins with apostrophes and such a thing, too."""
+    return f"'{text}" if _FORMULA.match(text) and not _PLAIN_NUMBER.fullmatch(text) else text
 
 
 def _longest_run(text: str) -> int:

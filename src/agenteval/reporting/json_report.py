@@ -1,4 +1,5 @@
-"""A run as JSON: everything there is, written case by case. `report.schema.json` beside this file describes it.
+"""A run as JSON: everything there is, written case by case, as one document or as a line for each attempt.
+`report.schema.json` beside this file describes it.
 
 Nulls are what was not measured. Numbers that are compared with a threshold stand twice: as a decimal, and exactly as
 "numerator/denominator". Turns are counted from 0, as everywhere in data.
@@ -15,7 +16,7 @@ import orjson
 from agenteval.domain.evidence import Span
 from agenteval.domain.outcome import CaseOutcome, ResultStatus, RuleResult
 from agenteval.domain.ports import Call
-from agenteval.domain.records import AttemptView, CaseView, Run
+from agenteval.domain.records import AttemptView, CaseView, Run, RunCase
 from agenteval.domain.run_summary import Disagreement, Measure, RunSummary, Share, UsageTotal
 from agenteval.domain.scenario import EffectivePolicy
 from agenteval.domain.transcript import Turn
@@ -34,10 +35,19 @@ async def json_report(report: RunReport) -> AsyncIterator[str]:
     head = {"format": FORMAT, "run": _run(report.run), "summary": _summary(report.summary)}
     yield _dump(head)[:-1] + ',"cases":['
     separator = "\n"
-    async for case in report.cases():
-        yield separator + _dump(_case(case))
+    async for view in report.cases():
+        yield separator + _dump({**_case(view.place), "attempts": _attempts(view)})
         separator = ",\n"
     yield "\n]}\n"
+
+
+async def jsonl_report(report: RunReport) -> AsyncIterator[str]:
+    """A line for each attempt: `{"run_id", "case", "attempt"}`, case and attempt as in the JSON report. A case without
+    any has one line, whose attempt is null."""
+    async for view in report.cases():
+        case = _case(view.place)
+        for attempt in _attempts(view) or (None,):
+            yield _dump({"run_id": report.run.id, "case": case, "attempt": attempt}) + "\n"
 
 
 def _dump(value: object) -> str:
@@ -128,19 +138,22 @@ def _usage(usage: UsageTotal) -> dict[str, Any]:
 # ---- a case ----------------------------------------------------------------------------------------------------------
 
 
-def _case(view: CaseView) -> dict[str, Any]:
-    case = view.place.case
+def _case(place: RunCase) -> dict[str, Any]:
+    case = place.case
     return {
         **_fields(case, "id", "name", "description", "tags", "messages"),
         "type": case.kind,
-        "scenario": view.place.scenario,
+        "scenario": place.scenario,
         "eval_rules": [
             {**_fields(spec, "type", "label", "params", "layer", "hard"), "weight": _decimal(spec.weight)}
             for spec in case.eval_rules
         ],
         "expectation": case.expectation,
-        "attempts": [_attempt(attempt, superseded=view.superseded(attempt)) for attempt in view.attempts],
     }
+
+
+def _attempts(view: CaseView) -> list[dict[str, Any]]:
+    return [_attempt(attempt, superseded=view.superseded(attempt)) for attempt in view.attempts]
 
 
 def _attempt(attempt: AttemptView, *, superseded: bool) -> dict[str, Any]:
@@ -150,7 +163,7 @@ def _attempt(attempt: AttemptView, *, superseded: bool) -> dict[str, Any]:
         "superseded": superseded,
         "started_at": _time(attempt.started_at),
         "finished_at": _time(attempt.finished_at),
-        "outcome": attempt.outcome and _outcome(attempt.outcome),
+        "outcome": attempt.outcome and outcome_members(attempt.outcome),
         "results": [result_members(result) for result in attempt.results],
         "turns": [_turn(turn) for turn in attempt.dialog],
         "answers": [_fields(answer, "key", "item", "text", "by", "cause", "answer") for answer in attempt.answers],
@@ -158,7 +171,8 @@ def _attempt(attempt: AttemptView, *, superseded: bool) -> dict[str, Any]:
     }
 
 
-def _outcome(outcome: CaseOutcome) -> dict[str, Any]:
+def outcome_members(outcome: CaseOutcome) -> dict[str, Any]:
+    """What stands in a report for the outcome of an attempt; exact numbers are fractions."""
     return {
         **_fields(
             outcome, "success_level", "level_bounds", "passed", "source", "cause", "has_l1", "l1_intent", "has_l2"

@@ -162,10 +162,18 @@ def test_runs_are_listed_and_shown_in_every_format(call: Call) -> None:
     assert call("report", "--json").json["run"]["id"] == newest["id"]
     assert call("report", "--json").json["run"]["config"]["target"]["max_concurrency"] == 7
     assert call("report", oldest["id"], "--lang", "zh").out.startswith("第一次\n")
-    for form, start in (("markdown", "# "), ("junit", "<?xml"), ("html", "<!"), ("json", "{")):
+    starts = {
+        "markdown": "# ",
+        "junit": "<?xml",
+        "html": "<!",
+        "json": "{",
+        "jsonl": '{"run_id"',
+        "csv": "\ufeffrun_id,",
+    }
+    for form, start in starts.items():
         assert call("report", "--format", form).out.lower().startswith(start)
         assert call("report", "--format", form, "-o", f"out/{form}").out == ""
-        assert Path(f"out/{form}").read_text(encoding="utf-8") == call("report", "--format", form).out
+        assert Path(f"out/{form}").read_bytes().decode() == call("report", "--format", form).out
     assert call("report", "-o", "out/terminal").code == 0
     assert Path("out/terminal").read_text(encoding="utf-8") == call("report").out
 

@@ -1,4 +1,4 @@
-"""JSON, Markdown and JUnit: what machines and other pages rely on."""
+"""JSON, JSON lines, Markdown and JUnit: what machines and other pages rely on."""
 
 import xml.etree.ElementTree as ET
 
@@ -6,11 +6,20 @@ import jsonschema_rs
 import orjson
 import pytest
 
-from agenteval.reporting.json_report import json_report, schema
+from agenteval.reporting.json_report import json_report, jsonl_report, schema
 from agenteval.reporting.junit import junit_report
 from agenteval.reporting.markdown import markdown_report
 from agenteval.reporting.report import RunReport
-from tests.fakes.reports import Format, chinese_report, english_report, render, report_of, seed_case, text_of
+from tests.fakes.reports import (
+    Format,
+    chinese_report,
+    english_report,
+    redelivered_case,
+    render,
+    report_of,
+    seed_case,
+    text_of,
+)
 
 
 @pytest.mark.parametrize("report", [chinese_report(), english_report(), report_of()])
@@ -44,6 +53,23 @@ async def test_json_and_markdown_are_written_case_by_case() -> None:
     chunks = [chunk async for chunk in json_report(report_of(*(seed_case(n=n) for n in range(50))))]
     assert len(chunks) == 52
     assert max(map(len, chunks[1:])) < 2 * min(map(len, chunks[1:-1]))
+
+
+@pytest.mark.parametrize("report", [chinese_report(), english_report(), report_of(redelivered_case()), report_of()])
+async def test_json_lines_hold_each_attempt_as_in_the_json_report(report: RunReport) -> None:
+    whole = orjson.loads(await text_of(json_report(report)))
+    lines = [orjson.loads(line) for line in (await text_of(jsonl_report(report))).splitlines()]
+    wanted = []
+    for case in whole["cases"]:
+        attempts = case.pop("attempts")
+        wanted += [{"run_id": "r-1", "case": case, "attempt": attempt} for attempt in attempts or [None]]
+    assert lines == wanted
+
+
+async def test_json_lines_are_written_line_by_line() -> None:
+    chunks = [chunk async for chunk in jsonl_report(report_of(*(seed_case(n=n) for n in range(50))))]
+    assert len(chunks) == 50
+    assert all(chunk.endswith("\n") and chunk.count("\n") == 1 for chunk in chunks)
 
 
 async def test_markdown_shows_the_slots_and_explains_what_failed() -> None:
