@@ -1,38 +1,26 @@
 import json
 import time
-from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
 from agenteval.domain.errors import UnparsableAnswer
 from agenteval.judge.parse import MAX_CHARS, parse
+from tests.fakes.faulty_answers import TEXTS, wrong_of_text
 
-CASES: list[dict[str, Any]] = yaml.safe_load(
-    (Path(__file__).parents[2] / "cases" / "judge_text.yaml").read_text(encoding="utf-8")
-)
 KEYS = ("q1", "q2", "q3")
 
 
-@pytest.mark.parametrize("case", [pytest.param(case, id=case["id"]) for case in CASES])
-def test_faulty_answer(case: dict[str, Any]) -> None:
-    text = case["text"] and case["text"] * case.get("repeat", 1)
-    expect = case["expect"]
-    if "error" in expect:
-        with pytest.raises(UnparsableAnswer) as caught:
-            parse(text, case["keys"], finish_reason=case.get("finish_reason"))
-        assert expect["error"] in caught.value.message
-        assert "\n" not in caught.value.message
-    else:
-        parsed = parse(text, case["keys"], finish_reason=case.get("finish_reason"))
-        assert parsed == (expect["data"], expect.get("repaired", False))
+@pytest.mark.parametrize("faulty", [pytest.param(faulty, id=faulty["id"]) for faulty in TEXTS])
+def test_faulty_answer(faulty: dict[str, Any]) -> None:
+    wrong = wrong_of_text(faulty)
+    assert not wrong, "\n".join(wrong)
 
 
 def test_case_ids_are_unique() -> None:
-    assert len({case["id"] for case in CASES}) == len(CASES)
+    assert len({faulty["id"] for faulty in TEXTS}) == len(TEXTS)
 
 
 # What storage cannot hold is replaced, so it does not come back as it went in.
