@@ -26,8 +26,11 @@ test: $(DEV) ## run every test that needs no service
 audit: $(DEV) ## run the same tests with the full counts: more kills, more generated examples
 	AGENTEVAL_AUDIT=1 $(BIN)/pytest
 
-bench: $(DEV) ## measure speed beside a hand-made floor: some minutes
+bench: $(DEV) ## measure speed, uptake, faulty answers and attacks: some minutes
 	$(BIN)/python -m benchmarks.speed
+	$(BIN)/python -m benchmarks.uptake
+	$(BIN)/python -m benchmarks.conformance
+	$(BIN)/python -m benchmarks.attack
 
 check: $(DEV) ## formatting, lint, types, import rules, generated pages
 	$(BIN)/ruff format --check

@@ -1,0 +1,1 @@
+"""Agents that try to dictate their verdict."""
