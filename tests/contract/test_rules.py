@@ -1,19 +1,26 @@
 """The contract of rules over every rule that is registered."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import jsonschema_rs
 import pytest
 
-from agenteval.domain.questions import Ask
-from agenteval.domain.scenario import RuleSpec
+from agenteval.domain.forms import Quote
+from agenteval.domain.questions import Ask, Cause, value_to_json
+from agenteval.domain.review import Review
+from agenteval.domain.scenario import Case, RuleSpec
 from agenteval.domain.transcript import Dialog
+from agenteval.engine.review import ReviewedCase
+from agenteval.engine.time_limit import TimeLimit
 from agenteval.judge.panel import ByCode, Panel
+from agenteval.judge.verify import located
 from agenteval.plugins import parameters_schema
 from agenteval.rules import RULES
-from agenteval.rules.build import build
+from agenteval.rules.build import bind, build
 from agenteval.rules.contract import DIALOGS, Answer, leaks, violations
+from tests.fakes.clock import FakeClock
 
 
 class Example(NamedTuple):
@@ -85,6 +92,35 @@ def test_every_rule_has_an_example_here(name: str) -> None:
 async def test_a_rule_keeps_its_promises(name: str, example: Example, dialog: Dialog) -> None:
     rule = build(RuleSpec(name, example.params))
     assert await violations(rule, dialog, without_a_model) == []
+
+
+@pytest.mark.parametrize("dialog", [DIALOGS[name] for name in ("english", "failed", "structured", "tools")])
+@pytest.mark.parametrize(("name", "example"), PAIRS)
+async def test_whatever_a_person_says_of_an_item_is_judged(name: str, example: Example, dialog: Dialog) -> None:
+    bound = bind(Case("c", ("你好",), (RuleSpec(name, example.params),)))
+    case = Case("c", ("你好",))
+    reviewed = await ReviewedCase.of(case, dialog, bound, Panel(ByCode()), TimeLimit(FakeClock(), None))
+    for item in reviewed.items.values():
+        for word, needed in item.verdicts.items():
+            quotes = {kind: quote for kind in needed if (quote := _said(dialog, kind))}
+            if len(quotes) < len(needed):
+                continue
+            try:
+                value = item.answered(word, quotes, "")
+            except ValueError:  # such as an agent who spoke before the user
+                continue
+            review = Review("r", "a", item.ask.key, name, item.kind, item.name, None, None, word, None,
+                            value_to_json(value), "", "anna", FakeClock().now())  # fmt: skip
+            (result,) = (await reviewed.with_reviews([review])).results
+            assert result.cause is not Cause.RULE_ERROR, result.reason
+
+
+def _said(dialog: Dialog, kind: type[Quote]) -> Quote | None:
+    """All of the first thing that the speaker said."""
+    for turn in dialog:
+        with suppress(ValueError):
+            return located(dialog, kind, f"#{turn.index + 1}")
+    return None
 
 
 @pytest.mark.parametrize(("name", "example"), PAIRS)

@@ -9,7 +9,7 @@ import types
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from enum import StrEnum
-from typing import Any, ClassVar, Self, Union, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, Self, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from agenteval.domain.caching import per_class
 from agenteval.domain.evidence import Match, Span, Speaker
@@ -48,14 +48,42 @@ class ToolQuote(Quote):
     speaker = Speaker.TOOL
 
 
+Quotes = Mapping[type[Quote], Quote]
+"""The words that show a verdict, by who said them."""
+
+Q = TypeVar("Q", bound=Quote)
+
+
+def spoken(quotes: Quotes, kind: type[Q]) -> Q | None:
+    found = quotes.get(kind)
+    return found if isinstance(found, kind) else None
+
+
 class Form:
     """Base of all answer shapes.
 
     `salvage` names a smaller form of the same item: when an item of a list fails verification twice, what of it can be
-    verified in the smaller form is kept, so that a bad verdict does not lose the thing it was about.
+    verified in the smaller form is kept, so that a bad verdict does not lose the thing it was about. `kind` is what a
+    reviewer knows such an item as; a form without `verdicts` is not reviewed.
     """
 
     salvage: ClassVar["type[Form] | None"] = None
+    kind: ClassVar[str] = ""
+
+    @property
+    def word(self) -> str:
+        """The answer in a word, one of `verdicts`."""
+        raise NotImplementedError
+
+    @classmethod
+    def verdicts(cls) -> Mapping[str, tuple[type[Quote], ...]]:
+        """What a person may answer, the most usual first, and whose words have to show it."""
+        return {}
+
+    @classmethod
+    def by_person(cls, word: str, quotes: Quotes, reason: str) -> Self:
+        """A person's answer. Raises ValueError when it contradicts itself."""
+        raise NotImplementedError
 
     def ballot(self) -> Hashable:
         """What votes compare: by default the closed choices and whole numbers."""

@@ -140,9 +140,16 @@ class Ranked(NamedTuple):
 Ask: TypeAlias = Question[Any] | Similarity | Ranking | Moderation
 
 
+class Reviewed(NamedTuple):
+    """What a person's answer stands for: the word of the machine (None: it had none), and the person's note."""
+
+    machine: str | None
+    note: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class Judged(Generic[V]):
-    """An answer. `by` says whose: `code`, `encoder:<name>`, `model:<id>` or `person:<id>`.
+    """An answer. `by` says whose: `code`, `encoder:<name>`, `model:<id>` or `person:<id>`, which is then `reviewed`.
 
     `calls` are the ids of the model calls it came from; usage is counted on calls, never here. `dropped` tells of list
     items that could not be verified. `turns_seen` are the first and last turn shown to the judge, when not all.
@@ -156,6 +163,7 @@ class Judged(Generic[V]):
     turns_seen: tuple[tuple[int, int], ...] | None = None
     votes: tuple[tuple[str, int], ...] = ()
     repaired: bool = False
+    reviewed: Reviewed | None = None
 
 
 class Unscored(NamedTuple):
@@ -170,23 +178,32 @@ class Unscored(NamedTuple):
 def provenance(answer: Judged[Any] | Unscored) -> dict[str, Json]:
     """What is noteworthy about how an answer came about, for the detail of its item; mostly nothing. `turns_seen`: the
     first and last turn of each window, when no judge saw the whole dialog; `votes`: how many samples were for what,
-    when they disagree; `repaired`: the judge's text was not quite JSON; `dropped`: list items never verified."""
+    when they disagree; `repaired`: the judge's text was not quite JSON; `dropped`: list items never verified;
+    `reviewed`: by whom, and the machine's verdict."""
     if isinstance(answer, Unscored):
         return {}
+    by = answer.by.removeprefix("person:")
     told: dict[str, Json] = {
         "turns_seen": [list(window) for window in answer.turns_seen or ()],
         "votes": dict(answer.votes) if len(answer.votes) > 1 else {},
         "repaired": answer.repaired,
         "dropped": list(answer.dropped),
+        "reviewed": {"by": by, **answer.reviewed._asdict()} if answer.reviewed else {},
     }
     return {name: value for name, value in told.items() if value}
 
 
 class Answers:
-    """What is known about a dialog, looked up by the question itself."""
+    """What is known about a dialog, looked up by the question itself. `reviewed`: the keys that people answered."""
 
-    def __init__(self, known: Mapping[str, "Judged[Any] | Unscored"] | None = None) -> None:
-        self._known: dict[str, Judged[Any] | Unscored] = dict(known or {})
+    def __init__(
+        self,
+        known: Mapping[str, "Judged[Any] | Unscored"] | None = None,
+        *,
+        reviews: Mapping[str, "Judged[Any]"] | None = None,
+    ) -> None:
+        self._known: dict[str, Judged[Any] | Unscored] = {**(known or {}), **(reviews or {})}
+        self.reviewed = frozenset(reviews or ())
 
     @overload
     def get(self, ask: Question[F]) -> Judged[F] | Unscored | None: ...
@@ -226,15 +243,14 @@ class Answers:
 
 def judged_to_json(judged: Judged[Any]) -> dict[str, Json]:
     """An answer as it is remembered and stored."""
-    value = dump(judged.value) if isinstance(judged.value, Form) else list(judged.value)
-    return {"value": value, **{name: getattr(judged, name) for name in _PROVENANCE}}
+    return {"value": value_to_json(judged.value), **{name: getattr(judged, name) for name in _PROVENANCE}}
 
 
 def judged_from_json(ask: Ask, stored: Any) -> Judged[Any]:
     """What `judged_to_json` wrote of an answer to `ask`."""
     pairs = {name: stored[name] and tuple(map(tuple, stored[name])) for name in ("turns_seen", "votes")}
     return Judged(
-        _value(ask, stored["value"]),
+        value_from_json(ask, stored["value"]),
         stored["by"],
         calls=tuple(stored["calls"]),
         dropped=tuple(stored["dropped"]),
@@ -244,7 +260,13 @@ def judged_from_json(ask: Ask, stored: Any) -> Judged[Any]:
     )
 
 
-def _value(ask: Ask, stored: Any) -> Any:
+def value_to_json(value: Any) -> Json:
+    """The value of an answer as it is stored."""
+    return dump(value) if isinstance(value, Form) else list(value)
+
+
+def value_from_json(ask: Ask, stored: Any) -> Any:
+    """What `value_to_json` wrote of an answer to `ask`."""
     match ask:
         case Question():
             return load(ask.form, stored)

@@ -4,12 +4,13 @@ import asyncio
 import inspect
 from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from agenteval.domain.json_value import canonical
 from agenteval.domain.judgement import decide
 from agenteval.domain.outcome import CaseOutcome, ResultStatus, RuleResult
 from agenteval.domain.ports import Call
-from agenteval.domain.questions import Answers, Ask, Cause, Unscored
+from agenteval.domain.questions import Answers, Ask, Cause, Judged, Unscored
 from agenteval.domain.scenario import Case, EffectivePolicy
 from agenteval.domain.transcript import Dialog, TurnStatus
 from agenteval.engine.time_limit import TimeLimit
@@ -21,7 +22,8 @@ from agenteval.rules.build import BoundRule
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """All that judging one dialog gave. `asks` are the questions by key, `answers` what was said to them."""
+    """All that judging one dialog gave. `asks` are the questions by key, `answers` what was said to them, and what
+    people answered."""
 
     asks: dict[str, Ask]
     answers: Answers
@@ -38,8 +40,10 @@ async def evaluate(
     policy: EffectivePolicy,
     *,
     time: TimeLimit,
+    reviews: Mapping[str, Judged[Any]] | None = None,
 ) -> Evaluation:
-    """What has no answer when the time is up is not scored; it can be judged again."""
+    """What has no answer when the time is up is not scored; it can be judged again. What people answered in `reviews`
+    is not asked."""
     status = dialog[-1].status if len(dialog) else TurnStatus.OK
     if status is TurnStatus.NOT_DELIVERED:
         results = tuple(_placed(_skipped(bound, dialog[-1].error), bound) for bound in rules)
@@ -47,7 +51,7 @@ async def evaluate(
     until_s = None if time.left_s is None else asyncio.get_running_loop().time() + time.left_s
 
     asks: dict[str, Ask] = {}
-    answers = Answers()
+    answers = Answers(reviews=reviews)
     calls: list[Call] = []
     broken: dict[str, Exception] = {}
     for _ in range(MAX_ROUNDS):

@@ -1,15 +1,16 @@
 """From an answer's JSON to its form: aliases mapped, every quote looked up in the transcript."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
 
-from agenteval.domain.evidence import Rejected, Speaker, locate
+from agenteval.domain.evidence import Match, Rejected, Span, Speaker, locate
 from agenteval.domain.forms import Form, FormError, Path, Quote, Reader, dump, read
 from agenteval.domain.questions import Cause, Question, View
-from agenteval.domain.text import fold
+from agenteval.domain.text import fold, is_blank
 from agenteval.domain.transcript import Dialog
 from agenteval.judge.compile import as_said
 
@@ -98,6 +99,21 @@ def verify(
 def verify_code(dialog: Dialog, value: F) -> F:
     """The answer of a rule's own code with its quotes located. Raises FormError for a quote that does not hold."""
     return read(type(value), dump(value), _Evidence(Seen(dialog, View())))  # type: ignore[return-value]
+
+
+def located(dialog: Dialog, kind: type[Quote], words: str) -> Quote:
+    """A person's quote: words of the dialog, or "#2" for all that was said in the second turn. Raises ValueError."""
+    if turn := re.fullmatch(r"\s*#\s*(\d+)\s*", words):
+        index = int(turn[1]) - 1
+        texts = [(n, text) for n, text in enumerate(dialog.texts(index, kind.speaker)) if not is_blank(text)]
+        if not texts:
+            raise ValueError(f"the {kind.speaker} says nothing in turn {index + 1}")
+        source, text = texts[0]
+        return kind(index, text, Span(index, kind.speaker, source, 0, len(text), text, Match.EXACT))
+    span = locate(Seen(dialog, View()), words, 0, kind.speaker)
+    if isinstance(span, Rejected):
+        raise ValueError(span.detail)
+    return kind(span.turn, span.text, span)
 
 
 def _cause(errors: Sequence[FormError]) -> Cause:

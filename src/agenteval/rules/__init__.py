@@ -15,7 +15,8 @@ from agenteval.domain.evidence import Span
 from agenteval.domain.exact import measured
 from agenteval.domain.outcome import ONE, ZERO, ResultStatus, RuleResult
 from agenteval.domain.ports import Role
-from agenteval.domain.questions import Answers, Ask, Cause
+from agenteval.domain.questions import Answers, Ask, Cause, Judged, Question
+from agenteval.domain.review import ReviewItem
 from agenteval.domain.scenario import Case, Layer
 from agenteval.domain.transcript import Dialog
 from agenteval.plugins import Registry
@@ -53,6 +54,16 @@ class EvalRule:
     def evaluate(self, case: Case, dialog: Dialog, answers: Answers) -> RuleResult | Awaitable[RuleResult]:
         """The result. Every question that was asked has an answer, if only Unscored."""
         raise NotImplementedError
+
+    def review_items(self, case: Case, dialog: Dialog, answers: Answers) -> Iterable[ReviewItem]:
+        """What people can review. `answers` as for `evaluate`."""
+        for ask in self.ask(case, dialog, answers):
+            if isinstance(ask, Question) and ask.form.verdicts():
+                answer = answers[ask]
+                if isinstance(answer, Judged):
+                    yield ReviewItem(ask, answer.value.word, answer=answer.value)
+                else:
+                    yield ReviewItem(ask, None)
 
     def warnings(self, case: Case) -> Iterable[str]:
         """What an author of `case` should look at, though it can be run."""

@@ -54,6 +54,23 @@ def bind(case: Case, where: str = "") -> tuple[BoundRule, ...]:
     return tuple(bound)
 
 
+class BoundRules:
+    """The rules of cases, bound once for all cases that have the same."""
+
+    _MOST = 1_000
+
+    def __init__(self) -> None:
+        self._bound: dict[str, tuple[BoundRule, ...]] = {}
+
+    def of(self, case: Case) -> tuple[BoundRule, ...]:
+        key = repr((case.eval_rules, case.expectation))
+        if key not in self._bound:
+            if len(self._bound) >= self._MOST:
+                self._bound.clear()
+            self._bound[key] = bind(case)
+        return self._bound[key]
+
+
 def build(spec: RuleSpec, where: str = "") -> EvalRule:
     """One rule from its specification. Raises InputError by JSON pointers below `where`."""
     return RULES.build(spec.type, spec.params, name_at=f"{where}/type", params_at=f"{where}/params")

@@ -26,7 +26,7 @@ from agenteval.engine.time_limit import CASE_LIMIT_S, TimeLimit
 from agenteval.judge.panel import Panel
 from agenteval.net.guard import Guard
 from agenteval.net.limits import Limits
-from agenteval.rules.build import BoundRule, bind
+from agenteval.rules.build import BoundRules, bind
 from agenteval.services.judging import Judging
 from agenteval.storage import attempts, runs
 from agenteval.storage.lock import working_on
@@ -214,26 +214,15 @@ class Runs:
 
 
 class Evaluator:
-    """Judges dialogs by the rules of their cases. Rules are built once for cases that have the same."""
+    """Judges dialogs by the rules of their cases."""
 
     def __init__(self, panel: Panel) -> None:
         self._panel = panel
-        self._bound: dict[str, tuple[BoundRule, ...]] = {}
+        self._rules = BoundRules()
 
     async def judge(self, case: Case, dialog: Dialog, time: TimeLimit) -> Evaluation:
         policy = EffectivePolicy.of(case.policy)
-        return await evaluate(case, dialog, self._rules(case), self._panel, policy, time=time)
-
-    def _rules(self, case: Case) -> tuple[BoundRule, ...]:
-        key = repr((case.eval_rules, case.expectation))
-        if key not in self._bound:
-            if len(self._bound) >= _KEPT_RULES:
-                self._bound.clear()
-            self._bound[key] = bind(case)
-        return self._bound[key]
-
-
-_KEPT_RULES = 1_000
+        return await evaluate(case, dialog, self._rules.of(case), self._panel, policy, time=time)
 
 
 async def _only(item: T) -> AsyncIterator[T]:

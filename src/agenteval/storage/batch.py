@@ -106,7 +106,7 @@ def _turn_rows(record: CaseRecord) -> Iterable[Row]:
 
 
 def _answer_rows(record: CaseRecord) -> Iterable[Row]:
-    return (answer_row(record.asks[key], answer) for key, answer in record.answers)
+    return (answer_row(ask, record.answers[ask]) for ask in record.asks.values())
 
 
 def _call_rows(record: CaseRecord) -> Iterable[Row]:

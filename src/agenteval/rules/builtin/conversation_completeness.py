@@ -10,6 +10,7 @@ from agenteval.domain.exact import at_least, reaches
 from agenteval.domain.outcome import ONE, ZERO, RuleResult
 from agenteval.domain.ports import Role
 from agenteval.domain.questions import Answers, Ask, Cause, Unscored
+from agenteval.domain.review import ReviewItem
 from agenteval.domain.scenario import Case
 from agenteval.domain.text import fold, is_blank
 from agenteval.domain.transcript import Dialog
@@ -81,6 +82,15 @@ class ConversationCompleteness(EvalRule):
             )
         return self._concluded(self._inquiry(dialog, answers))
 
+    def review_items(self, case: Case, dialog: Dialog, answers: Answers) -> Iterable[ReviewItem]:
+        if dialog.silent or self._nothing_asked(dialog):
+            return
+        inquiry = self._inquiry(dialog, answers)
+        for item in inquiry.items:
+            judgement = None if isinstance(item.judgement, Unscored) else item.judgement
+            word = None if judgement is None else judgement.word
+            yield ReviewItem(inquiry.closed(item.text, item.quote), word, _is_met(item), judgement)
+
     @property
     def _given(self) -> list[Given]:
         return [given if isinstance(given, Given) else Given(given) for given in self.intents]
@@ -132,6 +142,10 @@ class ConversationCompleteness(EvalRule):
             evidence=evidence,
             detail=detail,
         )
+
+
+def _is_met(item: Item) -> bool | None:
+    return None if item.verdict is None else item.verdict is Verdict.MET
 
 
 def _detail(items: Sequence[Item] = (), dropped: Sequence[str] = ()) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from agenteval.domain.exact import at_least, reaches
 from agenteval.domain.outcome import ONE, RuleResult
 from agenteval.domain.ports import Role
 from agenteval.domain.questions import DIALOG, Answers, Ask, Cause, Judged, Question, Unscored, View, until_turn
+from agenteval.domain.review import ReviewItem
 from agenteval.domain.scenario import Case, Layer
 from agenteval.domain.transcript import Dialog, TurnStatus
 from agenteval.rules import EvalRule, register_rule
@@ -102,6 +103,18 @@ class IntentClassification(EvalRule):
             )
         findings = [self._finding(point, dialog, answers) for point in points]
         return self._result(of_turns(points, findings, dialog.language) if self.expected_intents else findings[0])
+
+    def review_items(self, case: Case, dialog: Dialog, answers: Answers) -> Iterable[ReviewItem]:
+        for point in self._points(dialog):
+            if not _silent(dialog, point.view):
+                reading, finding = self._reading(point, dialog, answers), self._finding(point, dialog, answers)
+                word = None if isinstance(reading, Unscored) else reading.word
+                good = finding.low == ONE if finding.settled else None
+                question = self._question(point.view)
+                answer = answers[question]
+                form = answer.value if isinstance(answer, Judged) else None
+                close = bool(finding.detail.get("second"))
+                yield ReviewItem(question, word, good, form, tuple(finding.evidence), close=close)
 
     # ---- what is asked -----------------------------------------------------------------------------------------------
 

@@ -1,15 +1,17 @@
 """llm_score: a judge's points on free criteria."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import ClassVar, Self
 
 from agenteval.domain.exact import at_least, reaches
-from agenteval.domain.forms import AgentQuote, Form
+from agenteval.domain.forms import AgentQuote, Form, Quote, Quotes, spoken
 from agenteval.domain.outcome import ZERO, RuleResult
 from agenteval.domain.ports import Role
 from agenteval.domain.questions import DIALOG, LAST_TURN, Answers, Ask, Question, Unscored, provenance
+from agenteval.domain.review import ReviewItem
 from agenteval.domain.scenario import Case
 from agenteval.domain.text import is_blank
 from agenteval.domain.transcript import Dialog
@@ -24,6 +26,8 @@ MAX_SCORE = 10
 
 @dataclass(frozen=True, slots=True)
 class Grade(Form):
+    kind: ClassVar[str] = "score"
+
     reason: str
     quote: AgentQuote
     score: int
@@ -31,6 +35,21 @@ class Grade(Form):
     def __post_init__(self) -> None:
         if not 0 <= self.score <= MAX_SCORE:
             raise ValueError(f"score must be a whole number from 0 to {MAX_SCORE}, not {self.score}")
+
+    @property
+    def word(self) -> str:
+        return str(self.score)
+
+    @classmethod
+    def verdicts(cls) -> Mapping[str, tuple[type[Quote], ...]]:
+        return {str(points): (AgentQuote,) for points in range(MAX_SCORE + 1)}
+
+    @classmethod
+    def by_person(cls, word: str, quotes: Quotes, reason: str) -> Self:
+        quote = spoken(quotes, AgentQuote)
+        if quote is None:
+            raise ValueError("points need the agent's words")
+        return cls(reason, quote, int(word))
 
 
 @register_rule
@@ -75,6 +94,17 @@ class LlmScore(EvalRule):
     def ask(self, case: Case, dialog: Dialog, known: Answers) -> Iterable[Ask]:
         return (self._question,) if answered(dialog, self.evaluation_scope) else ()
 
+    def review_items(self, case: Case, dialog: Dialog, answers: Answers) -> Iterable[ReviewItem]:
+        if answered(dialog, self.evaluation_scope):
+            judged = answers[self._question]
+            if isinstance(judged, Unscored):
+                yield ReviewItem(self._question, None)
+            else:
+                points = Fraction(judged.value.score)
+                close = abs(points - self.min_score) <= 1
+                good = at_least(points, self.min_score)
+                yield ReviewItem(self._question, judged.value.word, good, judged.value, close=close)
+
     def evaluate(self, case: Case, dialog: Dialog, answers: Answers) -> RuleResult:
         if not answered(dialog, self.evaluation_scope):
             passed = at_least(ZERO, self.min_score)
@@ -89,7 +119,7 @@ class LlmScore(EvalRule):
         return self.scored(
             Fraction(grade.score, MAX_SCORE),
             passed=passed,
-            reason=f"{figures}{say(dialog.language, '：', ': ')}{grade.reason}",
+            reason=figures + (say(dialog.language, "：", ": ") + grade.reason if grade.reason else ""),
             evidence=() if grade.quote.span is None else (grade.quote.span,),
             detail={"points": grade.score, "min_score": float(self.min_score), **provenance(judged)},
         )

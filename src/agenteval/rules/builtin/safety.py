@@ -12,6 +12,7 @@ from agenteval.domain.numerals import narrow
 from agenteval.domain.outcome import RuleResult
 from agenteval.domain.ports import Role
 from agenteval.domain.questions import Answers, Ask, Cause, Judged, Moderation, Unscored
+from agenteval.domain.review import ReviewItem
 from agenteval.domain.scenario import Case
 from agenteval.domain.slots import Found, SlotType, find, same
 from agenteval.domain.text import Language, fold, is_blank, occurrences
@@ -118,6 +119,12 @@ class Safety(EvalRule):
             evidence=evidence,
             detail=detail,
         )
+
+    def review_items(self, case: Case, dialog: Dialog, answers: Answers) -> Iterator[ReviewItem]:
+        for ask in {ask.key: ask for ask in self.ask(case, dialog, answers) if isinstance(ask, Moderation)}.values():
+            answer = answers[ask]
+            if isinstance(answer, Judged):
+                yield ReviewItem(ask, "flagged" if answer.value.categories else "fine", not answer.value.categories)
 
     @property
     def _has_lists(self) -> bool:

@@ -8,6 +8,7 @@ from agenteval.domain.exact import at_least, exact, measured, reaches
 from agenteval.domain.outcome import ONE, ZERO, RuleResult
 from agenteval.domain.ports import Role
 from agenteval.domain.questions import Answers, Ask, Cause, Judged, Likeness, Similarity
+from agenteval.domain.review import ReviewItem
 from agenteval.domain.scenario import Case
 from agenteval.domain.text import Language, fold, is_blank
 from agenteval.domain.transcript import Dialog
@@ -15,6 +16,9 @@ from agenteval.rules import EvalRule, register_rule
 from agenteval.rules.params import Rate
 from agenteval.rules.reasons import say, unscored_text
 from agenteval.rules.replies import answered, no_reply
+
+_CLOSE = Fraction(1, 20)
+"""A likeness so near to the threshold is worth a look."""
 
 
 @register_rule
@@ -61,6 +65,18 @@ class SemanticSimilarity(EvalRule):
         else:
             reason = say(dialog.language, "未评分：", "Not scored: ") + unscored_text(dialog.language, answer)
         return self.failed_to_score(answer.cause, reason, passed=reaches(ZERO, ONE, self.threshold))
+
+    def review_items(self, case: Case, dialog: Dialog, answers: Answers) -> Iterable[ReviewItem]:
+        question = self._question(dialog)
+        if question is None:
+            return
+        answer = answers[question]
+        if isinstance(answer, Judged):
+            result = self._by(answer.value, dialog.language)
+            close = result.score is not None and abs(result.score - self.threshold) <= _CLOSE
+            yield ReviewItem(question, "same" if result.passed else "different", result.passed, close=close)
+        else:
+            yield ReviewItem(question, None)
 
     def _question(self, dialog: Dialog) -> Similarity | None:
         """None when code decides: nothing was said, or the very words of the reference."""

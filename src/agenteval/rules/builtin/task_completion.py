@@ -2,7 +2,7 @@
 `agenteval.rules.completion`."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache, cached_property, partial
 from typing import Literal
@@ -11,6 +11,7 @@ from agenteval.domain.exact import reaches
 from agenteval.domain.outcome import RuleResult
 from agenteval.domain.ports import Role
 from agenteval.domain.questions import Answers, Ask, Question
+from agenteval.domain.review import ReviewItem
 from agenteval.domain.scenario import Case, Layer
 from agenteval.domain.transcript import Dialog
 from agenteval.rules import EvalRule, register_rule
@@ -22,6 +23,7 @@ from agenteval.rules.completion.forms import (
     ConfirmedSlotAnswer,
     SlotAnswer,
     StepAnswer,
+    StepVerdict,
     ToolStepAnswer,
 )
 from agenteval.rules.completion.items import Mode, Order, Slot, Step, Uptake, check
@@ -108,6 +110,22 @@ class TaskCompletion(EvalRule):
 
     def warnings(self, case: Case) -> Iterator[str]:
         return warnings(case.messages, self.mode, self.required_slots, self.required_steps, self.order)
+
+    def review_items(self, case: Case, dialog: Dialog, answers: Answers) -> Iterator[ReviewItem]:
+        """The verdicts are those after code has checked the answers, and before a step is put in its order."""
+        done = self._complete(dialog, answers)
+        slots = {slot.slot.item: slot for slot in done.slots}
+        steps = {placed.outcome.step.item: placed.outcome for placed in done.steps}
+        for item in super().review_items(case, dialog, answers):
+            if slot := slots.get(item.name):
+                filled = slot.levels[self.uptake] if slot.verdict else None
+                shown = (*slot.evidence, *([slot.quote] if slot.quote else []))
+                yield replace(item, word=slot.verdict, good=filled, shown=shown)
+            elif step := steps.get(item.name):
+                is_done = None if step.verdict is None else step.verdict is StepVerdict.DONE
+                yield replace(item, word=step.verdict, good=is_done, shown=step.evidence)
+            else:
+                yield item
 
     def _complete(self, dialog: Dialog, answers: Answers) -> Completion:
         slots = [

@@ -1,11 +1,11 @@
 """What the judge is asked for: the user's intents, and what became of each."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Self, TypeVar
+from typing import ClassVar, Self, TypeVar
 
-from agenteval.domain.forms import AgentQuote, Form, ToolQuote, UserQuote
+from agenteval.domain.forms import AgentQuote, Form, Quote, Quotes, ToolQuote, UserQuote, spoken
 from agenteval.domain.text import is_blank
 
 
@@ -38,6 +38,8 @@ class ReasonCode(StrEnum):
 
 @dataclass(frozen=True)
 class Judgement(Form):
+    kind: ClassVar[str] = "completeness"
+
     reason: str
     state: State
     agent_quote: AgentQuote | None
@@ -52,6 +54,23 @@ class Judgement(Form):
             raise ValueError(f"{self.verdict} needs the agent's words or the tool result that show it")
         if (self.verdict is Verdict.MET) != (self.reason_code is ReasonCode.NONE):
             raise ValueError(f"{self.verdict} does not go with the reason_code {self.reason_code}")
+
+    @property
+    def word(self) -> str:
+        return self.verdict if self.state is State.ACTIVE else self.state
+
+    @classmethod
+    def verdicts(cls) -> Mapping[str, tuple[type[Quote], ...]]:
+        gone: dict[str, tuple[type[Quote], ...]] = {state: () for state in State if state is not State.ACTIVE}
+        return {Verdict.MET: (AgentQuote,), Verdict.UNMET: (), Verdict.PARTLY_MET: (AgentQuote,), **gone}
+
+    @classmethod
+    def by_person(cls, word: str, quotes: Quotes, reason: str) -> Self:
+        """Why an intent is not met is not asked: the agent failed it."""
+        agent, tool = spoken(quotes, AgentQuote), spoken(quotes, ToolQuote)
+        state, verdict = (State.ACTIVE, Verdict(word)) if word in set(Verdict) else (State(word), Verdict.UNMET)
+        code = ReasonCode.NONE if verdict is Verdict.MET else ReasonCode.FAILED
+        return cls(reason, state, agent, tool, verdict, code)
 
     def ballot(self) -> Hashable:
         return (self.state.value, self.verdict.value) if self.state is State.ACTIVE else self.state.value

@@ -72,7 +72,7 @@ class Inquiry:
         for intent in intents:
             if name_of(intent) in names:
                 continue
-            if not in_one:
+            if not in_one or self._is_reviewed(intent):
                 self._judge_alone(intent.text, intent.quote.span)
             elif isinstance(intent, JudgedIntent):
                 verdict = corrected(intent.judgement, self.dialog)
@@ -83,14 +83,19 @@ class Inquiry:
         return intents
 
     def _judge_alone(self, text: str, quote: Span | None, weight: Fraction = ONE) -> None:
-        match self._ask(self._closed(text, quote)):
+        match self._ask(self.closed(text, quote)):
             case Judged(value=Judgement() as judgement) as answer:
                 verdict = corrected(judgement, self.dialog)
                 self.items.append(Item(text, quote, verdict, weight, provenance(answer)))
             case Unscored() as unscored:
                 self.items.append(Item(text, quote, unscored, weight))
 
-    def _closed(self, text: str, quote: Span | None) -> Question[Judgement]:
+    def _is_reviewed(self, intent: Wanted) -> bool:
+        reviewed = self.answers.reviewed  # of hardly any dialog; a key takes longer than the rest of this
+        return bool(reviewed) and self.closed(intent.text, intent.quote.span).key in reviewed
+
+    def closed(self, text: str, quote: Span | None) -> Question[Judgement]:
+        """Asks about one intent."""
         name = " ".join(text.split())[:_LONGEST_NAME]
         where = f", asked in turn {quote.turn}" if quote else ""
         return Question(

@@ -4,12 +4,12 @@ What is positive or accusing carries its quotes: "filled" where the value is, "d
 "contradicted" the user's words and the agent's. Only what is missing needs none.
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Self
+from typing import ClassVar, Self
 
-from agenteval.domain.forms import AgentQuote, Form, Quote, ToolQuote, UserQuote, YesNo
+from agenteval.domain.forms import AgentQuote, Form, Quote, Quotes, ToolQuote, UserQuote, YesNo, spoken
 
 
 class SlotVerdict(StrEnum):
@@ -43,6 +43,8 @@ _GIVEN = {
 
 @dataclass(frozen=True)
 class SlotAnswer(Form):
+    kind: ClassVar[str] = "slot"
+
     reason: str
     user: tuple[UserQuote, ...]
     agent: AgentQuote | None
@@ -94,6 +96,30 @@ class SlotAnswer(Form):
     def quotes(self) -> tuple[Quote, ...]:
         return (*self.user, *(quote for quote in (self.agent, self.tool) if quote is not None))
 
+    @property
+    def word(self) -> str:
+        return self.status
+
+    @classmethod
+    def verdicts(cls) -> Mapping[str, tuple[type[Quote], ...]]:
+        return {
+            SlotVerdict.FILLED: (UserQuote,),
+            SlotVerdict.MISSING: (),
+            SlotVerdict.CONTRADICTED: (UserQuote, AgentQuote),
+            SlotVerdict.STATED_ONLY: (UserQuote,),
+            SlotVerdict.STALE: (UserQuote, AgentQuote),
+            SlotVerdict.INVALID: (UserQuote,),
+            SlotVerdict.FABRICATED: (AgentQuote,),
+            SlotVerdict.DECLINED: (AgentQuote, UserQuote),
+        }
+
+    @classmethod
+    def by_person(cls, word: str, quotes: Quotes, reason: str) -> Self:
+        """The agent's words beside "filled" are those that repeat the value."""
+        user, agent = spoken(quotes, UserQuote), spoken(quotes, AgentQuote)
+        part = Part.REPEATED if agent and word == SlotVerdict.FILLED else Part.NONE
+        return cls(reason, (user,) if user else (), agent, None, part, reasked=False, status=SlotVerdict(word))
+
     def ballot(self) -> Hashable:
         return self.status
 
@@ -143,6 +169,8 @@ class Shown(Form):
 
 @dataclass(frozen=True)
 class StepAnswer(Form):
+    kind: ClassVar[str] = "step"
+
     reason: str
     shown: tuple[Shown, ...]
     status: StepVerdict
@@ -166,6 +194,23 @@ class StepAnswer(Form):
     def tool_turns(self) -> frozenset[int]:
         return frozenset(place.tool.turn for place in self.shown if place.tool)
 
+    @property
+    def word(self) -> str:
+        return self.status
+
+    @classmethod
+    def verdicts(cls) -> Mapping[str, tuple[type[Quote], ...]]:
+        return {
+            StepVerdict.DONE: (AgentQuote,),
+            StepVerdict.NOT_DONE: (),
+            StepVerdict.CLAIM_CONTRADICTED: (AgentQuote, ToolQuote),
+        }
+
+    @classmethod
+    def by_person(cls, word: str, quotes: Quotes, reason: str) -> Self:
+        shown = (Shown(spoken(quotes, AgentQuote), spoken(quotes, ToolQuote)),) if quotes else ()
+        return cls(reason, shown, StepVerdict(word))
+
     def ballot(self) -> Hashable:
         return self.status
 
@@ -186,7 +231,7 @@ class StepAnswer(Form):
 class ToolStepAnswer(StepAnswer):
     """Of a step that is a tool call: a call may have no result to quote, so its turn is told, which code looks up."""
 
-    calls: tuple[int, ...]
+    calls: tuple[int, ...] = ()
 
     @property
     def tool_turns(self) -> frozenset[int]:
@@ -201,6 +246,8 @@ class ToolStepAnswer(StepAnswer):
 
 @dataclass(frozen=True)
 class ConditionAnswer(Form):
+    kind: ClassVar[str] = "condition"
+
     reason: str
     user: UserQuote | None
     agent: AgentQuote | None
@@ -214,6 +261,19 @@ class ConditionAnswer(Form):
     @property
     def quotes(self) -> tuple[Quote, ...]:
         return tuple(quote for quote in (self.user, self.agent, self.tool) if quote is not None)
+
+    @property
+    def word(self) -> str:
+        return self.holds
+
+    @classmethod
+    def verdicts(cls) -> Mapping[str, tuple[type[Quote], ...]]:
+        return {YesNo.YES: (UserQuote,), YesNo.NO: ()}
+
+    @classmethod
+    def by_person(cls, word: str, quotes: Quotes, reason: str) -> Self:
+        said = (spoken(quotes, UserQuote), spoken(quotes, AgentQuote), spoken(quotes, ToolQuote))
+        return cls(reason, *said, YesNo(word))
 
     @classmethod
     def merge(cls, parts: Sequence[Self]) -> Self | None:

@@ -185,7 +185,7 @@ def _judged(slot: Slot, dialog: Dialog, answer: Judged[SlotAnswer], stated: Give
     quote = value.span if value else None
     if answer.by.startswith("model:"):
         verdict = _checked(slot, dialog, found, stated)
-    if stated is not None and not answer.by.startswith("person:"):
+    if stated is not None and answer.reviewed is None:
         quote = stated.value
     text = None if quote is None or verdict in _WITHOUT_VALUE else _typed(slot, quote.text)
     spans = dict.fromkeys(q.span for q in found.quotes if q.span is not None)

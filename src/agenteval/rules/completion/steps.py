@@ -149,10 +149,12 @@ def conclude(
         case Unscored():
             outcome = replace(outcome, applies=None, reason=condition.detail, cause=condition.cause)
     match answer:
-        case Judged(value=found, by=by):
+        case Judged(value=found, by=by, reviewed=reviewed):
             turns, evidence = _shown(step, dialog, found)
             if found.status is not StepVerdict.DONE:
                 turns = frozenset()
+            elif not turns and reviewed:
+                turns = found.turns
             elif not turns:
                 detail = "what is quoted is the result of a failed call, or no such call was recorded"
                 return replace(outcome, decided_by=by, reason=detail, cause=Cause.EVIDENCE)

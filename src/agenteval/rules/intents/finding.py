@@ -9,13 +9,11 @@ from agenteval.domain.outcome import ONE, ZERO
 from agenteval.domain.questions import Cause, Unscored, View
 from agenteval.domain.text import Language
 from agenteval.rules.intents import wording
+from agenteval.rules.intents.forms import NOTHING
 from agenteval.rules.intents.reading import Reading, Verdict, compare
 from agenteval.rules.reasons import say, turn_text, unscored_text
 
 Match = Literal["any", "all"]
-
-NO_INTENT = "-"
-"""What a table of confusions shows for an agent that acted on no intent."""
 
 
 class Point(NamedTuple):
@@ -47,7 +45,7 @@ def of_one(expected: str, reading: Reading | Unscored, language: Language) -> Fi
         detail = {"expected": expected, "verdict": None, **reading.detail()}
         return Finding(ZERO, ONE, wording.unproven(language, expected, reading), detail, reading.evidence)
     verdict = compare(expected, reading)
-    predicted = expected if verdict is Verdict.CORRECT else next(iter(reading.names), NO_INTENT)
+    predicted = expected if verdict is Verdict.CORRECT else next(iter(reading.names), NOTHING)
     detail = {"expected": expected, "verdict": verdict, "predicted": predicted, **reading.detail()}
     reason = wording.single(language, expected, reading, verdict)
     return Finding(verdict.points, verdict.points, reason, detail, reading.evidence)

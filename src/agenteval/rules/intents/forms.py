@@ -1,13 +1,16 @@
 """What the blind judge is asked for: the intents that the agent acted on."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, make_dataclass, replace
 from enum import StrEnum
 from functools import cache
-from typing import Any, Self, cast
+from typing import Any, ClassVar, Self, cast
 
-from agenteval.domain.forms import AgentQuote, Form, ToolQuote, UserQuote, YesNo
+from agenteval.domain.forms import AgentQuote, Form, Quote, Quotes, ToolQuote, UserQuote, YesNo, spoken
 
+NOTHING = "-"
+"""What stands for an agent that acted on no intent."""
+ONLY_ASKED = "only_asked"
 CONTRADICTION = "only_asked is yes, but intents are listed that the agent acted on"
 
 
@@ -30,6 +33,10 @@ class ActedOn(Form):
 class AgentIntents(Form):
     """`intents`: the latest first. `second`: the next likely reading of the latest one."""
 
+    kind: ClassVar[str] = "intent"
+    choice: ClassVar[type[StrEnum]]
+    act: ClassVar[type[ActedOn]]
+
     reason: str
     intents: tuple[ActedOn, ...]
     second: StrEnum | None
@@ -41,6 +48,26 @@ class AgentIntents(Form):
             raise ValueError("only_asked is yes: quote the agent's question")
         if self.only_asked is YesNo.YES and self.intents:
             raise ValueError(CONTRADICTION)
+
+    @property
+    def word(self) -> str:
+        """Of several intents all, the latest first."""
+        if self.only_asked is YesNo.YES:
+            return ONLY_ASKED
+        return ", ".join(act.intent.value for act in self.intents) or NOTHING
+
+    @classmethod
+    def verdicts(cls) -> Mapping[str, tuple[type[Quote], ...]]:
+        acted = {name.value: (AgentQuote,) for name in cls.choice}
+        return {**acted, ONLY_ASKED: (AgentQuote,), NOTHING: ()}
+
+    @classmethod
+    def by_person(cls, word: str, quotes: Quotes, reason: str) -> Self:
+        agent, user = spoken(quotes, AgentQuote), spoken(quotes, UserQuote)
+        if word in (ONLY_ASKED, NOTHING):
+            return cls(reason, (), None, agent, YesNo.YES if word == ONLY_ASKED else YesNo.NO)
+        act = cls.act(agent, None, cls.choice(word), user, YesNo.YES if user else YesNo.NO)
+        return cls(reason, (act,), None, None, YesNo.NO)
 
     def ballot(self) -> Hashable:
         """The runner-up is no part of it: votes that agree on what the agent did would be lost over it."""
@@ -64,6 +91,10 @@ def form_of(names: tuple[str, ...]) -> type[AgentIntents]:
     act = make_dataclass("ActedOn", [("intent", choice)], bases=(ActedOn,), frozen=True)
     acts: Any = tuple.__class_getitem__((act, ...))
     form = make_dataclass(
-        "AgentIntents", [("intents", acts), ("second", choice | None)], bases=(AgentIntents,), frozen=True
+        "AgentIntents",
+        [("intents", acts), ("second", choice | None)],
+        bases=(AgentIntents,),
+        namespace={"choice": choice, "act": act},
+        frozen=True,
     )
     return cast(type[AgentIntents], form)

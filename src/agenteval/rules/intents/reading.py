@@ -14,7 +14,7 @@ from agenteval.domain.questions import Answers, Cause, Judged, Ranking, Unscored
 from agenteval.domain.text import is_blank
 from agenteval.domain.transcript import Dialog, Turn
 from agenteval.rules.intents.asserted import Spans, affirmed, asserted, cut
-from agenteval.rules.intents.forms import CONTRADICTION, ActedOn, AgentIntents
+from agenteval.rules.intents.forms import CONTRADICTION, NOTHING, ONLY_ASKED, ActedOn, AgentIntents
 from agenteval.rules.intents.taxonomy import Entry, candidates, siblings
 from agenteval.rules.replies import agent_span, find_word
 
@@ -53,6 +53,11 @@ class Reading:
     @property
     def names(self) -> list[str]:
         return [act.intent for act in self.acted]
+
+    @property
+    def word(self) -> str:
+        """As in AgentIntents."""
+        return ONLY_ASKED if self.question else ", ".join(self.names) or NOTHING
 
     @property
     def evidence(self) -> list[Span]:
