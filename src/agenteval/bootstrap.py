@@ -15,6 +15,7 @@ from agenteval.net.session import Sessions
 from agenteval.services.evaluations import Evaluations
 from agenteval.services.judging import Judging
 from agenteval.services.rescore import Rescores
+from agenteval.services.reviews import Reviews
 from agenteval.services.runs import Runs
 from agenteval.settings import Settings
 from agenteval.storage import install
@@ -36,6 +37,7 @@ class App:
     judging: Judging
     runs: Runs
     rescores: Rescores
+    reviews: Reviews
     evaluations: Evaluations
     batch: BatchFile | None = None
 
@@ -62,7 +64,9 @@ async def app(settings: Settings, write: Callable[[bytes], object] | None = None
             try:
                 runs = Runs(store, clock, guard, judging, new_id)
                 rescores = Rescores(store, clock, judging, new_id)
-                yield App(settings, clock, store, judging, runs, rescores, Evaluations(store, clock, judging), batch)
+                reviews = Reviews(store, clock, new_id)
+                evaluations = Evaluations(store, clock, judging)
+                yield App(settings, clock, store, judging, runs, rescores, reviews, evaluations, batch)
             finally:
                 await models.close()
     finally:

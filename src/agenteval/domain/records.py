@@ -11,6 +11,7 @@ from agenteval.domain.json_value import Json, canonical
 from agenteval.domain.outcome import CaseOutcome, RuleResult
 from agenteval.domain.ports import Call
 from agenteval.domain.questions import Answers, Ask, Cause, Unscored
+from agenteval.domain.review import Queue, Review, ReviewItem
 from agenteval.domain.scenario import Case
 from agenteval.domain.transcript import Dialog, Turn
 
@@ -155,7 +156,7 @@ class StoredAnswer:
 @dataclass(frozen=True, slots=True)
 class AttemptView:
     """An attempt as it is stored. `sending` is a message that was being sent when the run was interrupted; an attempt
-    that did not finish has neither results nor outcome."""
+    that did not finish has neither results nor outcome. `reviews`: the oldest first."""
 
     key: AttemptKey
     status: AttemptStatus
@@ -168,6 +169,18 @@ class AttemptView:
     calls: tuple[Call, ...] = ()
     results: tuple[RuleResult, ...] = ()
     outcome: CaseOutcome | None = None
+    reviews: tuple[Review, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """An item of an attempt that a person should look at, and why. `label` is that of its rule."""
+
+    queue: Queue
+    place: RunCase
+    attempt: AttemptView
+    label: str
+    item: ReviewItem
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,13 +11,14 @@ from agenteval.domain.exact import exact
 from agenteval.domain.json_value import Json
 from agenteval.domain.ports import Clock
 from agenteval.domain.records import AttemptKey, AttemptStarted, AttemptView, CaseRecord, Run, RunCase, RunStatus
+from agenteval.domain.review import Review
 from agenteval.domain.scenario import Case, EffectivePolicy, Layer, RuleLogic, RuleSpec, VerdictPolicy
 from agenteval.engine.drain import drain
+from agenteval.engine.review import ReviewedCase
 from agenteval.engine.time_limit import TimeLimit
-from agenteval.rules.build import bind
+from agenteval.rules.build import BoundRules, bind
 from agenteval.services.judging import Judging
-from agenteval.services.runs import Evaluator
-from agenteval.storage import attempts, runs
+from agenteval.storage import attempts, reviews, runs
 from agenteval.storage.memo import StoredMemo
 from agenteval.storage.store import Store
 from agenteval.storage.writer import Writer
@@ -47,8 +48,8 @@ class Rescores:
         self._new_id = new_id
 
     async def rescore(self, run: Run, settings: Sequence[Setting]) -> Run:
-        """A new run with the same dialogs. What has no stored answer needs a judge. Raises InputError for a setting
-        that does nothing or cannot be; nothing is stored then."""
+        """A new run with the same dialogs and reviews. What has no stored answer needs a judge. Raises InputError for
+        a setting that does nothing or cannot be; nothing is stored then."""
         places = [view.place async for view in attempts.views(self._store, run.id)]
         changed = [replace(place, case=_changed(place.case, settings)) for place in places]
         _check(places, changed, settings)
@@ -63,23 +64,36 @@ class Rescores:
             error="",
         )
         await runs.create(self._store, made, changed)
+        rules = BoundRules()
+        reviewed: list[Review] = []
         async with Writer(self._store) as sink:
             memo = StoredMemo(self._store, sink, self._clock)
 
             async def attempt(counted: tuple[Case, AttemptView]) -> None:
                 case, old = counted
-                evaluator = Evaluator(self._judging.recall(run.config["models"], memo, old.answers))
-                judged = await evaluator.judge(case, old.dialog, TimeLimit(self._clock, None))
+                panel = self._judging.recall(run.config["models"], memo, old.answers)
+                time = TimeLimit(self._clock, None)
+                known = await ReviewedCase.of(case, old.dialog, rules.of(case), panel, time)
+                judged = await known.with_reviews(old.reviews)
                 key = AttemptKey(made.id, old.key.n, case.id, old.key.repeat, 1)
                 started = AttemptStarted(key, old.conversation_id, old.started_at)
                 now = self._clock.now()
                 await sink.put(
                     CaseRecord(
-                        started, old.dialog, judged.asks, judged.answers, (), judged.results, judged.outcome, now
+                        started,
+                        old.dialog,
+                        known.machine.asks,
+                        known.machine.answers,
+                        (),
+                        judged.results,
+                        judged.outcome,
+                        now,
                     )
                 )
+                reviewed.extend(replace(review, id=self._new_id(), attempt_id=key.id) for review in old.reviews)
 
             await drain(self._counted(run, cases), attempt, workers=1, stop=asyncio.Event())
+        await reviews.copy(self._store, reviewed)
         await runs.finish(self._store, made.id, run.status, self._clock.now(), run.error)
         return await runs.get(self._store, made.id)
 

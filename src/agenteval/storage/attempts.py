@@ -17,9 +17,9 @@ from agenteval.domain.records import AttemptKey, AttemptStatus, AttemptView, Cas
 from agenteval.domain.run_summary import AttemptFacts, UsageTotal
 from agenteval.domain.transcript import Dialog
 from agenteval.storage.batch import SENDING
-from agenteval.storage.codec import OUTCOME, RESULT, TURN, load_call, load_case, parsed, sound
+from agenteval.storage.codec import OUTCOME, RESULT, REVIEW, TURN, load_call, load_case, parsed, sound
 from agenteval.storage.store import Store
-from agenteval.storage.tables import ANSWERS, ATTEMPTS, CALLS, RESULTS, RUN_CASES, TURNS
+from agenteval.storage.tables import ANSWERS, ATTEMPTS, CALLS, RESULTS, REVIEWS, RUN_CASES, TURNS
 
 PAGE = 200
 _VOTED = ANSWERS.c.answer.contains('"votes":[[')  # within what was said, quotation marks are escaped
@@ -120,14 +120,11 @@ async def _views(store: Store, page: _Cases) -> list[CaseView]:
     async with store.read() as connection:
         rows = (await connection.execute(cases)).mappings().all()
         attempts = await _attempts(connection, page)
-        turns = await _parts(connection, page, TURNS, "index")
-        answers = await _parts(connection, page, ANSWERS, "item")
-        calls = await _parts(connection, page, CALLS, "n")
-        results = await _parts(connection, page, RESULTS, "n")
+        parts = {table: await _parts(connection, page, table, order) for table, order in _PARTS.items()}
         by_case: defaultdict[int, list[AttemptView]] = defaultdict(list)
         for row in attempts:
-            parts = [part[row["id"]] for part in (turns, answers, calls, results)]
-            by_case[row["n"]].append(_attempt(row, *parts))
+            of_attempt = {table: rows[row["id"]] for table, rows in parts.items()}
+            by_case[row["n"]].append(_attempt(row, of_attempt))
         return [CaseView(RunCase(row["n"], row["scenario"], load_case(row)), tuple(by_case[row["n"]])) for row in rows]
 
 
@@ -161,13 +158,11 @@ def _facts(row: RowMapping, turns: Iterable[RowMapping], results: Sequence[RowMa
         )
 
 
-def _attempt(
-    row: RowMapping,
-    turns: Sequence[RowMapping],
-    answers: Iterable[RowMapping],
-    calls: Iterable[RowMapping],
-    results: Iterable[RowMapping],
-) -> AttemptView:
+_PARTS = {TURNS: "index", ANSWERS: "item", CALLS: "n", RESULTS: "n", REVIEWS: "at"}
+"""The tables with rows of an attempt, each by the column that orders them."""
+
+
+def _attempt(row: RowMapping, parts: Mapping[Table, Sequence[RowMapping]]) -> AttemptView:
     with sound("attempts", row):
         finished = row["status"] == AttemptStatus.FINISHED
         return AttemptView(
@@ -176,12 +171,13 @@ def _attempt(
             conversation_id=row["conversation_id"],
             started_at=datetime.fromisoformat(row["started_at"]),
             finished_at=None if row["finished_at"] is None else datetime.fromisoformat(row["finished_at"]),
-            dialog=Dialog(tuple(TURN.load(turn) for turn in turns if turn["status"] != SENDING)),
-            sending=next((turn["sent_message"] for turn in turns if turn["status"] == SENDING), None),
-            answers=tuple(_answer(answer) for answer in answers),
-            calls=tuple(map(load_call, calls)),
-            results=tuple(RESULT.load(result) for result in results if finished),
+            dialog=Dialog(tuple(TURN.load(turn) for turn in parts[TURNS] if turn["status"] != SENDING)),
+            sending=next((turn["sent_message"] for turn in parts[TURNS] if turn["status"] == SENDING), None),
+            answers=tuple(map(_answer, parts[ANSWERS])),
+            calls=tuple(map(load_call, parts[CALLS])),
+            results=tuple(RESULT.load(result) for result in parts[RESULTS] if finished),
             outcome=OUTCOME.load(row) if finished else None,
+            reviews=tuple(map(REVIEW.load, parts[REVIEWS])),
         )
 
 

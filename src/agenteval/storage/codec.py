@@ -23,6 +23,7 @@ from agenteval.domain.outcome import CaseOutcome, RuleResult
 from agenteval.domain.ports import Call, Usage
 from agenteval.domain.questions import Ask, Judged, Question, Unscored, judged_to_json
 from agenteval.domain.records import Run
+from agenteval.domain.review import Review
 from agenteval.domain.scenario import Case
 from agenteval.domain.transcript import Turn
 
@@ -244,3 +245,4 @@ RESULT = Columns(RuleResult, "results")
 OUTCOME = Columns(CaseOutcome, "attempts")
 CALL = Columns(Call, "calls", without={"usage"})
 USAGE = Columns(Usage, "calls")
+REVIEW = Columns(Review, "reviews")

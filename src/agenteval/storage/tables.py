@@ -163,6 +163,25 @@ RESULTS = Table(
     Column("implicit", Boolean, nullable=False),
 )
 
+REVIEWS = Table(
+    "reviews",
+    METADATA,
+    Column("id", String, primary_key=True),
+    Column("attempt_id", ForeignKey("attempts.id", ondelete="CASCADE"), nullable=False, index=True),
+    Column("key", String, nullable=False),
+    Column("label", String, nullable=False),
+    Column("kind", String, nullable=False),
+    Column("item", String, nullable=False),
+    Column("machine", String),
+    Column("machine_good", Boolean),
+    Column("word", String, nullable=False),
+    Column("good", Boolean),
+    Column("value", Text),
+    Column("note", Text, nullable=False),
+    Column("by", String, nullable=False),
+    Column("at", String, nullable=False),
+)
+
 MEMO = Table(
     "memo",
     METADATA,

@@ -4,7 +4,7 @@ from sqlalchemy import Connection, inspect, text
 
 from agenteval.domain.errors import StorageError
 
-HEAD = "0001"
+HEAD = "0002"
 """The newest revision, so that a current database is opened without loading Alembic."""
 
 
