@@ -10,6 +10,7 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 from io import TextIOWrapper
+from keyword import iskeyword
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -28,6 +29,7 @@ COMMANDS = {
     "report": "Show what came of a run.",
     "runs": "List the newest runs.",
     "rescore": "Judge a run again from its stored answers, with other thresholds or parameters.",
+    "review": "Confirm or overrule what was judged, on the terminal or by a file.",
     "compare": "Compare two runs case by case.",
     "trend": "Show how the runs of a target came out, one after the other.",
     "validate": "Check scenarios without running anything.",
@@ -52,9 +54,10 @@ class Commands(TyperGroup):
 
 
 def load(name: str) -> Any:
-    """The command that the function `name` of the module `agenteval.cli.<name>` is."""
+    """The command that the function `name` of the module `agenteval.cli.<name>` is; a keyword has a `_` behind it."""
     app = _typer(add_completion=False)
-    app.command(name)(getattr(import_module(f"{__name__}.{name}"), name))
+    word = f"{name}_" if iskeyword(name) else name
+    app.command(name)(getattr(import_module(f"{__name__}.{word}"), word))
     return get_command(app)
 
 

@@ -54,7 +54,12 @@ async def report_of(app: "App", run: "Run", summary: "RunSummary | None" = None)
     from agenteval.reporting.report import RunReport
     from agenteval.storage import attempts
 
-    return RunReport(run, summary or await app.runs.summary(run), partial(attempts.views, app.store, run.id))
+    return RunReport(
+        run,
+        summary or await app.runs.summary(run),
+        partial(attempts.views, app.store, run.id),
+        await app.reviews.figures(run),
+    )
 
 
 async def show(report: "RunReport", form: Format, lang: Language | None) -> None:

@@ -53,14 +53,13 @@ def _decisive(attempt: AttemptView, outcome: CaseOutcome, labels: Labels) -> Ite
             return
         case OutcomeCause.UNSCORED:
             yield from _unsettled(attempt.results, outcome, labels)
-        case None if outcome.source is Source.HARD:
-            yield _hard(attempt.results, labels)
-            return
-        case None if outcome.source is Source.REVIEW:
-            yield labels("why.review")
-            return
         case None:
-            pass
+            if outcome.source is Source.REVIEW:
+                yield labels("why.review")
+            hard = list(_failed_hard(attempt.results, labels))
+            if hard or outcome.source is Source.HARD:
+                yield labels("why.hard", names=labels.listed(hard)) if hard else labels("why.hard_only")
+                return
     yield from _layers(outcome, labels)
     yield from _logic(outcome, labels)
 
@@ -73,10 +72,12 @@ def _unsettled(results: Sequence[RuleResult], outcome: CaseOutcome, labels: Labe
         yield labels("why.passes_anyway")
 
 
-def _hard(results: Sequence[RuleResult], labels: Labels) -> str:
-    names = [r.label for r in results if r.passed is False and (r.hard or r.implicit)]
-    names += [labels("why.critical", rule=r.label, items=labels.listed(critical_items(r))) for r in results if r.vetoes]
-    return labels("why.hard", names=labels.listed(names)) if names else labels("why.hard_only")
+def _failed_hard(results: Sequence[RuleResult], labels: Labels) -> Iterator[str]:
+    """What fails a case by itself."""
+    yield from (r.label for r in results if r.passed is False and (r.hard or r.implicit))
+    for result in results:
+        if result.vetoes:
+            yield labels("why.critical", rule=result.label, items=labels.listed(critical_items(result)))
 
 
 def _layers(outcome: CaseOutcome, labels: Labels) -> Iterator[str]:
@@ -106,10 +107,17 @@ def _logic(outcome: CaseOutcome, labels: Labels) -> Iterator[str]:
     yield labels("why.logic", logic=logic, state=labels("passed" if outcome.rules_passed else "failed"))
     if outcome.rules_passed:
         return
-    if outcome.source is Source.STRICT:
+    if _by(outcome, Source.STRICT):
         yield labels("why.strict")
-    elif outcome.source is Source.LAYERED and outcome.success_level is SuccessLevel.PARTIAL and _done(outcome):
+    elif _by(outcome, Source.LAYERED) and outcome.success_level is SuccessLevel.PARTIAL and _done(outcome):
         yield labels("why.lowered")
+
+
+def _by(outcome: CaseOutcome, source: Source) -> bool:
+    """Whether this decided the level, be it with what people said."""
+    return outcome.source is source or (
+        outcome.source is Source.REVIEW and outcome.policy.verdict_policy.value == source.value
+    )
 
 
 def _done(outcome: CaseOutcome) -> bool:

@@ -8,10 +8,12 @@ from math import floor
 from agenteval.domain.outcome import SuccessLevel
 from agenteval.domain.paired import PairedTest
 from agenteval.domain.questions import Cause
+from agenteval.domain.review import KindFigures, ReviewFigures
 from agenteval.domain.run_summary import Measure, MeasureName, Repeated, RunSummary, Share, UsageTotal
 from agenteval.domain.statistics import Interval
 from agenteval.reporting.labels import Labels
 from agenteval.reporting.level import Level
+from agenteval.reporting.report import RunReport
 
 NONE = "—"
 DIGITS = 4
@@ -168,8 +170,9 @@ def levels(summary: RunSummary) -> list[tuple[Level, int]]:
     return [*counts, (Level.UNSETTLED, summary.levels.get(None, 0))]
 
 
-def notes(summary: RunSummary, labels: Labels) -> list[tuple[str, str]]:
+def notes(report: RunReport, labels: Labels) -> list[tuple[str, str]]:
     """What stands beside the measures, where there is anything to say."""
+    summary = report.summary
     rows = [
         (labels("cases"), labels("counts", cases=summary.cases, attempts=summary.attempts)),
         (labels("latency"), latency(summary, labels)),
@@ -183,7 +186,41 @@ def notes(summary: RunSummary, labels: Labels) -> list[tuple[str, str]]:
     ]
     hints = [labels(name, n=n) for name in ("conflicts", "layers_disagree") if (n := getattr(summary, name))]
     hints += [labels("flaky", cases=labels.listed(list(summary.flaky)))] if summary.flaky else []
-    return rows + [(labels("hint"), hint) for hint in hints]
+    rows += [(labels("hint"), hint) for hint in hints]
+    return rows + [(labels("review"), line) for line in reviewed(report.review, labels)]
+
+
+def reviewed(review: ReviewFigures | None, labels: Labels) -> list[str]:
+    """What people said of a run, and how far its judge is to be trusted."""
+    if review is None:
+        return []
+    people = labels.listed([f"{name} {n}" for name, n in review.people.items()])
+    lines = [labels("aside", what=labels("review.n", n=review.reviewed), note=people)]
+    return lines + [
+        labels("colon").join([labels(f"review.kind.{kind}"), labels("semicolon").join(_kind(of, labels))])
+        for kind, of in review.kinds.items()
+    ]
+
+
+def _kind(of: KindFigures, labels: Labels) -> list[str]:
+    found = of.agreement
+    kappa = NONE if found.kappa is None else f"{float(found.kappa):.2f}"
+    told = [labels("review.agreement", same=found.same, n=found.n, kappa=kappa)] if found.n else []
+    told += [labels("review.overruled", n=of.overruled)] if of.overruled else []
+    told += [labels("review.left_out", n=found.left_out)] if found.left_out else []
+    if of.corrected is not None:
+        bounds = of.corrected.interval
+        told.append(
+            labels(
+                "review.corrected",
+                rate=percent(of.rate, labels),
+                n=of.judged,
+                corrected=percent(Fraction(of.corrected.rate), labels),
+                interval=f"{percent(Fraction(bounds.low), labels)} – {percent(Fraction(bounds.high), labels)}",
+                sample=of.corrected.reviewed,
+            )
+        )
+    return told
 
 
 def _repeated(repeated: Repeated, labels: Labels) -> str:

@@ -69,7 +69,7 @@ _REASON_CODES = ("pending", "blocked", "refused", "failed", "ignored")
 _VERDICTS = {"met": True, "partly_met": False, "unmet": False}
 _ACTED_ON = "acted_on"
 _TOLD = {"slots", "steps", "intents", "unmet_intents", "acted_on", "filled", "slots_filled", "steps_filled", "missing"}
-_TOLD |= {"turns_seen", "repaired"}
+_TOLD |= {"turns_seen", "repaired", "reviewed"}
 
 
 def items(detail: Mapping[str, Any]) -> list[Item]:
@@ -155,7 +155,12 @@ def noted(told: Mapping[str, Any], labels: Labels) -> list[str]:
         notes.append(labels("judged.turns_seen", turns=labels.listed(seen)))
     if isinstance(votes, Mapping):
         notes.append(labels("judged.votes", votes=":".join(map(str, votes.values()))))
-    return notes + ([labels("judged.repaired")] if told.get("repaired") is True else [])
+    notes += [labels("judged.repaired")] if told.get("repaired") is True else []
+    if isinstance(reviewed := told.get("reviewed"), Mapping):
+        machine = as_text(reviewed.get("machine")) or "unscored"
+        machine = labels.get(f"item.{machine}", machine)
+        notes.append(labels("judged.reviewed", by=as_text(reviewed.get("by")), machine=machine))
+    return notes
 
 
 def _windows(value: Any) -> list[str]:

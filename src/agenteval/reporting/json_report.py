@@ -17,6 +17,7 @@ from agenteval.domain.evidence import Span
 from agenteval.domain.outcome import CaseOutcome, ResultStatus, RuleResult
 from agenteval.domain.ports import Call
 from agenteval.domain.records import AttemptView, CaseView, Run, RunCase
+from agenteval.domain.review import ReviewFigures
 from agenteval.domain.run_summary import Disagreement, Measure, RunSummary, Share, UsageTotal
 from agenteval.domain.scenario import EffectivePolicy
 from agenteval.domain.transcript import Turn
@@ -32,7 +33,12 @@ def schema() -> str:
 
 
 async def json_report(report: RunReport) -> AsyncIterator[str]:
-    head = {"format": FORMAT, "run": _run(report.run), "summary": _summary(report.summary)}
+    head = {
+        "format": FORMAT,
+        "run": _run(report.run),
+        "summary": _summary(report.summary),
+        "review": report.review and review_members(report.review),
+    }
     yield _dump(head)[:-1] + ',"cases":['
     separator = "\n"
     async for view in report.cases():
@@ -135,6 +141,30 @@ def _usage(usage: UsageTotal) -> dict[str, Any]:
     return {**counts, "cost": _decimal(usage.cost)}
 
 
+def review_members(review: ReviewFigures) -> dict[str, Any]:
+    """What people said of a run, and how far its judge is to be trusted."""
+    return {
+        **_fields(review, "reviewed", "people"),
+        "kinds": {
+            kind: {
+                **_fields(of.agreement, "n", "same", "left_out"),
+                "kappa": _decimal(of.agreement.kappa),
+                **_fields(of, "overruled", "judged"),
+                "rate": _decimal(of.rate),
+                "corrected": of.corrected
+                and {
+                    **_fields(of.corrected, "rate", "reviewed"),
+                    "low": of.corrected.interval.low,
+                    "high": of.corrected.interval.high,
+                    "sensitivity": _decimal(of.corrected.sensitivity),
+                    "specificity": _decimal(of.corrected.specificity),
+                },
+            }
+            for kind, of in review.kinds.items()
+        },
+    }
+
+
 # ---- a case ----------------------------------------------------------------------------------------------------------
 
 
@@ -168,6 +198,10 @@ def _attempt(attempt: AttemptView, *, superseded: bool) -> dict[str, Any]:
         "turns": [_turn(turn) for turn in attempt.dialog],
         "answers": [_fields(answer, "key", "item", "text", "by", "cause", "answer") for answer in attempt.answers],
         "calls": [_call(call) for call in attempt.calls],
+        "reviews": [
+            {**_fields(review, "id", "item", "label", "kind", "machine", "word", "note", "by"), "at": _time(review.at)}
+            for review in attempt.reviews
+        ],
     }
 
 

@@ -74,7 +74,7 @@ def _head(report: RunReport, labels: Labels) -> Iterator[str]:
     yield from _table([*map(labels, columns), ""], rows)
     yield "\n"
     levels = [f"{level.mark} {labels(f'level.{level}')} {n}" for level, n in figures.levels(summary)]
-    yield from _list([(labels("levels"), " · ".join(levels)), *figures.notes(summary, labels)])
+    yield from _list([(labels("levels"), " · ".join(levels)), *figures.notes(report, labels)])
     shares = [(labels("kind.slot"), summary.slots), (labels("kind.step"), summary.steps)]
     if summary.slots or summary.steps:
         yield "\n"

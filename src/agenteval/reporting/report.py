@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 
 from agenteval.domain.records import CaseView, Run
+from agenteval.domain.review import ReviewFigures
 from agenteval.domain.run_summary import RunSummary
 from agenteval.domain.text import Language, language
 
@@ -12,7 +13,7 @@ _LOOKED_AT = 20
 
 @dataclass(frozen=True, slots=True)
 class RunReport:
-    """A run, its aggregates and its cases.
+    """A run, its aggregates, what people said of it, and its cases.
 
     `cases()` begins a pass over all cases in order, as they come from storage: a renderer may make several and need
     hold none. Of `run.config` the members `target_name`, `channel` and `models.judge` (null for the built-in judge) are
@@ -22,6 +23,7 @@ class RunReport:
     run: Run
     summary: RunSummary
     cases: Callable[[], AsyncIterator[CaseView]]
+    review: ReviewFigures | None = None
 
 
 async def language_of(report: RunReport) -> Language:

@@ -199,7 +199,7 @@ class _Page:
             self.line(labels("aside", what=note, note=of), "dim")
         self.line("")
         levels = [Text.assemble(self.level(level), f" {n}") for level, n in figures.levels(summary)]
-        notes = [(name, self.text(value)) for name, value in figures.notes(summary, labels)]
+        notes = [(name, self.text(value)) for name, value in figures.notes(report, labels)]
         self.named([(labels("levels"), Text("   ").join(levels)), *notes])
 
     def cases(self, shown: Sequence[Entry]) -> None:

@@ -103,7 +103,7 @@ def _card(figure: figures.Figure, labels: Labels) -> Html:
 
 def _pictures(report: RunReport, latencies: "array[float]", labels: Labels) -> Html:
     summary = report.summary
-    notes = [joined(tag("dt", name), tag("dd", value)) for name, value in figures.notes(summary, labels)]
+    notes = [joined(tag("dt", name), tag("dd", value)) for name, value in figures.notes(report, labels)]
     left = [
         tag("h2", labels("funnel")),
         funnel(summary, labels),

@@ -1,0 +1,71 @@
+"""What waits for a person: as rows of a file to fill in, or one by one."""
+
+import csv
+from collections.abc import Iterable, Iterator
+from io import StringIO
+from typing import Any
+
+import orjson
+
+from agenteval.domain.evidence import Speaker
+from agenteval.domain.json_value import as_text
+from agenteval.domain.questions import Question
+from agenteval.domain.records import Waiting
+from agenteval.domain.review import UNCLEAR
+from agenteval.reporting.escape import for_csv
+from agenteval.reporting.labels import Labels
+from agenteval.reporting.reading import reply_text
+
+COLUMNS = (
+    *("queue", "case", "repeat", "rule", "item", "question", "dialog", "machine", "verdicts"),
+    *("verdict", "user", "agent", "tool", "note"),
+)
+"""The last five are for the person: a verdict, whose words show it (or "#2" for all of turn 2), a note."""
+
+
+def csv_rows(waiting: Iterable[Waiting], labels: Labels) -> Iterator[str]:
+    """For spreadsheets: UTF-8 with a byte order mark."""
+    yield "\ufeff" + _line(COLUMNS)
+    for one in waiting:
+        row = _row(one, labels)
+        yield _line(for_csv(str(row[name])) for name in COLUMNS)
+
+
+def json_rows(waiting: Iterable[Waiting], labels: Labels) -> Iterator[str]:
+    for one in waiting:
+        yield orjson.dumps(_row(one, labels), option=orjson.OPT_APPEND_NEWLINE).decode()
+
+
+def _line(cells: Iterable[str]) -> str:
+    text = StringIO()
+    csv.writer(text, lineterminator="\r\n").writerow(cells)
+    return text.getvalue()
+
+
+def _row(one: Waiting, labels: Labels) -> dict[str, Any]:
+    return {
+        "queue": one.queue,
+        "case": one.place.case.id,
+        "repeat": one.attempt.key.repeat,
+        "rule": one.label,
+        "item": one.item.name,
+        "question": question(one),
+        "dialog": "\n".join(dialog(one, labels)),
+        "machine": one.item.word or "",
+        "verdicts": ", ".join([*one.item.verdicts, UNCLEAR]),
+        **dict.fromkeys(("verdict", *(speaker.value for speaker in Speaker), "note"), ""),
+    }
+
+
+def question(one: Waiting) -> str:
+    ask = one.item.ask
+    return ask.text if isinstance(ask, Question) else " · ".join(str(part) for part in ask)
+
+
+def dialog(one: Waiting, labels: Labels) -> Iterator[str]:
+    """Every turn, counted from 1; who said it before each text."""
+    for turn in one.attempt.dialog:
+        yield f"#{turn.index + 1} {labels('user')}{labels('colon')}{turn.sent_message}"
+        for call in turn.tool_calls:
+            yield f"   {labels('tool')}{labels('colon')}{call.name} {as_text(call.result)}".rstrip()
+        yield f"   {labels('agent')}{labels('colon')}{reply_text(turn, labels)}"
