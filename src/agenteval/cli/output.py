@@ -1,6 +1,7 @@
 """Results, on stdout or in a file."""
 
 import os
+import secrets
 import shutil
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -68,7 +69,7 @@ def replacing(path: Path) -> Iterator[TextIO]:
             yield file
         return
     path = path.resolve()
-    beside = path.with_name(f".agenteval-{os.getpid()}.tmp")
+    beside = path.with_name(f".agenteval-{secrets.token_hex(8)}.tmp")
     try:
         with beside.open("w", encoding="utf-8", newline="\n") as file:
             yield file

@@ -3,6 +3,7 @@
 import io
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
+from pathlib import Path
 
 import pytest
 
@@ -41,3 +42,10 @@ def test_columns_are_aligned_by_what_the_eye_sees() -> None:
     with stdout("utf-8") as written:
         output.table([("订餐", "1"), ("abcde", "2")], ("NAME", "N"))
     assert written.getvalue().decode().splitlines() == ["NAME   N", "订餐   1", "abcde  2"]
+
+
+def test_two_files_of_one_folder_can_be_written_at_once(tmp_path: Path) -> None:
+    with output.replacing(tmp_path / "a") as first, output.replacing(tmp_path / "b") as second:
+        first.write("1")
+        second.write("2")
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"a": "1", "b": "2"}
