@@ -51,6 +51,7 @@ class Batch:
         from agenteval.bootstrap import app
 
         settings = invocation.settings(batch=bool(self))
+        failed: BaseException | None = None
         with self._requests() as write:
             async with app(settings, write) as wired:
                 for path in self.answers:
@@ -58,7 +59,14 @@ class Batch:
                     with path.open("rb") as lines:
                         async for problem in wired.batch.take_in(lines, str(path)):
                             invocation.note(f"warning: {problem}")
-                yield wired
+                try:
+                    yield wired
+                except (Exception, SystemExit) as error:
+                    if not wired.batch or not wired.batch.asked:
+                        raise
+                    failed = error  # after the file is in its place: it is needed, though nobody reads the report
+        if failed:
+            raise failed
 
     def open_requests(self, app: "App") -> int:
         """How many are to be waited for."""

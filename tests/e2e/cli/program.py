@@ -61,6 +61,18 @@ async def ended(process: asyncio.subprocess.Process, stdin: bytes = b"") -> Ende
     return Ended(process.returncode, out, err.decode())
 
 
+async def shell(program: Program, command: str) -> Ended:
+    """`agenteval` in a shell command stands for the program."""
+    process = await asyncio.create_subprocess_exec(
+        *("sh", "-c", f"agenteval() {{ '{sys.executable}' -c '{START}' \"$@\"; }}; {command}"),
+        cwd=program.folder,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    return await ended(process)
+
+
 async def until(condition: Callable[[], object]) -> None:
     while not condition():  # noqa: ASYNC110 - what is waited for happens in another process
         await asyncio.sleep(0.01)

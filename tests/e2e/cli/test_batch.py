@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 
-from tests.e2e.cli.program import Program, says, scenario
+from tests.e2e.cli.program import Program, says, scenario, shell
 from tests.fakes.faulty_agent import FaultyAgent
 from tests.fakes.scripted_judge import Again, Script
 from tests.fakes.scripted_model import ScriptedModel
@@ -107,6 +107,33 @@ async def test_on_stdout_stand_the_requests_and_nothing_else(program: Program, a
     file = program.write("s.json", CASES)
     run = await program("run", file, "-t", f"{agent.url}/echo", "--quiet", "--batch-out", "-")
     assert len({orjson.loads(line)["custom_id"] for line in run.out.splitlines()}) == 4
+
+
+async def test_requests_and_reports_may_stand_in_one_folder(program: Program, agent: FaultyAgent) -> None:
+    file = program.write("s.json", CASES)
+    run = await program(
+        *("run", file, "-t", f"{agent.url}/echo", "--quiet"),
+        *("--batch-out", "b/q.jsonl", "--markdown", "b/r.md", "--json-out", "b/r.json"),
+    )
+    assert run.code == 0
+    assert {path.name for path in (program.folder / "b").iterdir()} == {"q.jsonl", "r.md", "r.json"}
+    assert len(lines(program.folder / "b" / "q.jsonl")) == 4
+
+
+async def test_the_requests_are_written_though_nobody_reads_the_report(program: Program, agent: FaultyAgent) -> None:
+    file = program.write("s.json", CASES)
+    command = f"agenteval run {file} -t {agent.url}/echo --batch-out q.jsonl"
+    run = await shell(program, f"({command}; echo $? >code) | true")
+    assert (program.folder / "code").read_text() == "141\n"
+    assert "4 requests written to q.jsonl" in run.err
+    assert len(lines(program.folder / "q.jsonl")) == 4
+
+
+async def test_a_run_that_asked_nothing_leaves_an_older_file_of_requests(program: Program) -> None:
+    (program.folder / "q.jsonl").write_text("older")
+    file = program.write("s.json", CASES)
+    run = await program("run", file, "-t", "http://127.0.0.1:9", "--batch-out", "q.jsonl")
+    assert (run.code, (program.folder / "q.jsonl").read_text()) == (3, "older")
 
 
 async def test_recorded_dialogs_are_judged_in_rounds(program: Program) -> None:

@@ -9,7 +9,7 @@ from statistics import median
 import orjson
 import pytest
 
-from tests.e2e.cli.program import START, Ended, Program, ended, says, scenario
+from tests.e2e.cli.program import START, Program, ended, says, scenario, shell
 from tests.fakes.faulty_agent import FaultyAgent
 from tests.fakes.scripted_judge import tasks
 from tests.fakes.scripted_model import ScriptedModel
@@ -103,18 +103,6 @@ async def test_whoever_stops_reading_gets_no_traceback(program: Program) -> None
     os.close(writing)
     _, err = await process.communicate()
     assert (process.returncode, err) == (141, b"")
-
-
-async def shell(program: Program, command: str) -> Ended:
-    """`agenteval` in a shell command stands for the program."""
-    process = await asyncio.create_subprocess_exec(
-        *("sh", "-c", f"agenteval() {{ '{sys.executable}' -c '{START}' \"$@\"; }}; {command}"),
-        cwd=program.folder,
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-    )
-    return await ended(process)
 
 
 async def test_a_scenario_may_come_through_a_pipe_of_the_shell(program: Program) -> None:
