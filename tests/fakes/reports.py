@@ -113,7 +113,7 @@ def report_of(
 ) -> RunReport:
     tally = Tally()
     for case in cases:
-        if finished := [a for a in case.attempts if a.status is AttemptStatus.FINISHED and not case.superseded(a)]:
+        if finished := [a for a in case.attempts if a.outcome is not None and not case.superseded(a)]:
             tally.add_case(case.place.case.id, [_facts(attempt) for attempt in finished])
     calls = [call.usage for case in cases for a in case.attempts for call in a.calls]
 

@@ -135,6 +135,10 @@ WORDS: Mapping[str, tuple[str, str]] = {
         "A later attempt has finished; this one is not counted.",
     ),
     "open.note": ("此尝试正在进行。", "This attempt is still going on."),
+    "awaiting_judge.note": (
+        "对话已结束，等待评审对批量请求的回答。",
+        "The dialog is over; the judge's answers from a batch file are waited for.",
+    ),
     "not_run.note": ("尚无尝试。", "There is no attempt yet."),
     "L1": ("L1 意图", "L1 intent"),
     "L2": ("L2 完成度", "L2 completion"),

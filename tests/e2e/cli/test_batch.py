@@ -6,6 +6,7 @@ from typing import Any
 
 import orjson
 
+from agenteval.cli.reports import FILES
 from tests.e2e.cli.program import Program, says, scenario, shell
 from tests.fakes.faulty_agent import FaultyAgent
 from tests.fakes.scripted_judge import Again, Script
@@ -118,6 +119,18 @@ async def test_requests_and_reports_may_stand_in_one_folder(program: Program, ag
     assert run.code == 0
     assert {path.name for path in (program.folder / "b").iterdir()} == {"q.jsonl", "r.md", "r.json"}
     assert len(lines(program.folder / "b" / "q.jsonl")) == 4
+
+
+async def test_every_report_can_be_had_while_the_judge_is_waited_for(program: Program, agent: FaultyAgent) -> None:
+    file = program.write("s.json", CASES)
+    run = await program(
+        *("run", file, "-t", f"{agent.url}/echo", "-q", "--batch-out", "q.jsonl"), "--report-dir", "out", "--lang", "en"
+    )
+    assert (run.code, len(lines(program.folder / "q.jsonl"))) == (0, 4)
+    reports = {path.name: path.read_text() for path in (program.folder / "out").iterdir()}
+    assert reports.keys() == set(FILES.values())
+    for name in ("report.html", "junit.xml"):
+        assert "answers from a batch file are waited for" in reports[name]
 
 
 async def test_the_requests_are_written_though_nobody_reads_the_report(program: Program, agent: FaultyAgent) -> None:

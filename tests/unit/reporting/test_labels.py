@@ -56,6 +56,11 @@ def test_every_value_has_words(prefix: str, values: Iterable[StrEnum]) -> None:
     assert [value for value in values if f"{prefix}.{value}" not in WORDS] == []
 
 
+def test_every_level_of_an_attempt_without_an_outcome_has_its_note() -> None:
+    levels = [Level.OPEN, Level.INTERRUPTED, Level.SUPERSEDED, Level.AWAITING_JUDGE, Level.NOT_RUN]
+    assert [level for level in levels if f"{level}.note" not in WORDS] == []
+
+
 def test_every_word_that_is_used_exists_and_every_fixed_one_is_used() -> None:
     source = "\n".join(path.read_text(encoding="utf-8") for path in SOURCES.rglob("*.py") if path.name != "labels.py")
     used = set(re.findall(r"""labels\(\s*["']([\w.]+)["']""", source))

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from agenteval.domain.questions import Cause
-from agenteval.domain.records import RunStatus
+from agenteval.domain.records import AttemptStatus, RunStatus
 from agenteval.domain.text import Language, is_blank, visible
 from agenteval.reporting.json_report import schema
 from agenteval.reporting.labels import Labels
@@ -87,6 +87,15 @@ def each_hostile(test: Callable[[str], None]) -> Any:
     for text in HOSTILE:
         drawn = example(text=text)(drawn)
     return settings(max_examples=20)(drawn)
+
+
+@pytest.mark.parametrize("status", AttemptStatus)
+@pytest.mark.parametrize("form", Format)
+def test_every_format_shows_an_attempt_without_an_outcome(form: Format, status: AttemptStatus) -> None:
+    case = seed_case()
+    waiting = replace(case.attempts[0], status=status, outcome=None, results=())
+    for lang in ("zh", "en"):
+        assert case.place.case.id in rendered(report_of(replace(case, attempts=(waiting,))), form, lang)
 
 
 # ---- Markdown --------------------------------------------------------------------------------------------------------
