@@ -63,7 +63,7 @@ def _csv_rows(text: str, path: Path) -> Iterator[tuple[str, Mapping[str, str] | 
     csv.field_size_limit(files.MAX_BYTES)
     first = text.split("\n", 1)[0]
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=max(",;\t", key=first.count), strict=True)
-    number = 0
+    number = 1
     try:
         header = [title.strip().lower() for title in next(reader, [])]
         if missing := [name for name in _NEEDED if name not in header]:

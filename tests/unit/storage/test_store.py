@@ -8,14 +8,16 @@ import sys
 from pathlib import Path
 
 import pytest
+from alembic import command
 from alembic.autogenerate import compare_metadata
+from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, create_engine, text
 
 from agenteval.domain.errors import ConfigError, Conflict, StorageError
 from agenteval.net import forbid
-from agenteval.storage import attempts, install, runs
+from agenteval.storage import attempts, install, reviews, runs
 from agenteval.storage.lock import working_on
 from agenteval.storage.migrations import HEAD
 from agenteval.storage.store import Store
@@ -70,6 +72,23 @@ async def test_the_migrations_make_the_tables_that_the_code_declares(store: Stor
 
 def test_head_is_the_newest_migration() -> None:
     assert ScriptDirectory("src/agenteval/storage/migrations").get_current_head() == HEAD
+
+
+async def test_a_database_of_the_first_schema_keeps_its_runs(tmp_path: Path) -> None:
+    engine = create_engine(f"sqlite:///{tmp_path}/old.db")
+    with engine.begin() as connection:
+        config = Config(attributes={"connection": connection})
+        config.set_main_option("script_location", "agenteval.storage:migrations")
+        command.upgrade(config, "0001")
+        connection.execute(
+            text("INSERT INTO runs VALUES ('old', 'booking', '{}', :at, 1, 'completed', :at, '')"),
+            {"at": START.isoformat()},
+        )
+    engine.dispose()
+    store = await Store.open(tmp_path / "old.db")
+    assert (await runs.get(store, "old")).name == "booking"
+    assert await reviews.of_run(store, "old") == []
+    await store.aclose()
 
 
 async def test_a_current_database_is_opened_without_alembic(store: Store) -> None:
