@@ -72,6 +72,38 @@ _PROMISE = re.compile(
     r"|\b(?:will|would\s+have|shall|gonna|going\s+to|about\s+to|let\s+(?:me|us)|let['’]s|try(?:ing)?\s+to|(?:happy|glad|love|like)\s+to|if|once|as\s+soon\s+as)\b|['’]ll\b)",
     re.IGNORECASE,
 )
+_DEED = re.compile(
+    r"成功|完成|已|[好妥了]\W*\Z|预[约订定]|[订定约]|退款|取消|支付|下单|提交|发货|寄出|改签|登记|注册|开通|激活|安排|派单|办理"
+    r"|(?:ed|en|one|aid|sent|ought)\b|\b(?:is|are|was|were|been|has|have)\b",
+    re.IGNORECASE,
+)
+_SUPPOSED = re.compile(
+    r"[高上中下平优头一二]等|等[级候次同]|[招款接优虐看对亏]待|[刚人方]才|才华"
+    r"|(?P<supposed>等|待|直到|除非|(?<!不)只[有要]|才|方可|想要|希望|期待|以便|为了|可能|也许|大概|或许|应该(?=[已是会])|估计|似乎|好像|恐怕"
+    r"|不(?:太)?(?:确定|清楚|知道)|\bafter(?!\s+(?:all|\w+ing)\b)|\bbefore(?!\s+(?:is|was|are|were|has|have|had)\b)"
+    r"|\b(?:until|till|unless|when(?:ever)?|by\s+the\s+time|provid(?:ed|ing)|assuming|in\s+case|as\s+long\s+as|in\s+order|whether"
+    r"|(?:i|we)\s+(?:think|believe|guess|suppose|assume|hope|expect)|maybe|perhaps|probably|possibly|presumably|apparently|hopefully"
+    r"|(?:might|may|should)\s+(?:\w+\s+)?(?:be|have\s+been)|(?:not|un)\s?(?:sure|certain)|seems?|supposedly)\b)",
+    re.IGNORECASE,
+)
+"""What makes a condition, an aim or a guess of the deed that follows in its clause."""
+_SUPPOSED_AFTER = re.compile(
+    r"了?(?:(?:之|以)?后(?![续台期来天面排勤门备缀果悔])|的话|的?时候|时(?![间段速])|(?:之|以)?前(?![往台来面去天期])|与否|率"
+    r"|的?(?:概率|几率|可能|机会|前提|条件))"
+    r"|\s+(?:only\s+)?(?:if|once|as\s+soon\s+as|unless|provided|assuming|pending|subject\s+to)\b",
+    re.IGNORECASE,
+)
+_CONDITION = re.compile(
+    r"\W*(?:once|as\s+soon\s+as|unless|until|provided|assuming|only\s+if"
+    r"|if\s+(?:you|we|i)\s+(?:pay|confirm|agree|accept|give|send|tell|provide|reply|call)\b|一旦|只有|只要|除非|等|待(?!遇))",
+    re.IGNORECASE,
+)
+"""How a clause begins on which the one after it depends: "Once you have paid, your table is booked"."""
+_DOUBT = re.compile(
+    r"\W*(?:but\s+|though\s+|although\s+)?(?:i|we)(?:\s+am|\s+are|['’]m|['’]re)\s+not\s+(?:\w+\s+)?(?:sure|certain)"
+    r"|\W*(?:但|不过)?我?们?[也还]?不(?:太|能|敢)?(?:确定|清楚|肯定)",
+    re.IGNORECASE,
+)
 _ASKED_BEFORE = re.compile(
     r"是否|要不要|是不是|能不能|可不可以|需不需要|会不会|想不想|有没有|请问|\bwhether\b"
     r"|^\W*(?:(?:and|or|so|please|ok(?:ay)?|sure|great|then)\W+)*(?:would|do|does|did|can|could|should|shall|may|might|is|are|am|was|were|have|has|had|will)"
@@ -150,6 +182,20 @@ def is_promised(text: str, start: int) -> bool:
     return _holds(_PROMISE, "promise", _clause_around(text, start).before)
 
 
+def is_supposed(text: str, start: int, end: int) -> bool:
+    """Whether the deed that the words tell is only a condition, an aim or a guess: "预约成功后联系您", "until it is
+    booked", "还需要电话才能预约", "I think it is booked"."""
+    if not _DEED.search(simplified(text[start:end])):
+        return False
+    clause = _clause_around(text, start, end)
+    return (
+        _holds(_SUPPOSED, "supposed", clause.before)
+        or _SUPPOSED_AFTER.match(clause.after) is not None
+        or _DOUBT.match(clause.following) is not None
+        or _CONDITION.match(clause.preceding) is not None
+    )
+
+
 def is_asked(text: str, start: int) -> bool:
     """Whether the words at `start` stand in a question, direct or indirect: "是否已预订", "已预订，对吗？"."""
     clause = _clause_around(text, start)
@@ -162,6 +208,7 @@ class _Clause(NamedTuple):
     before: str  # of the clause, up to the words in question, without the asides between
     after: str  # of the clause, from them on
     following: str  # what comes after the clause
+    preceding: str  # the clause before it in its sentence
 
 
 def _clause_around(text: str, start: int, end: int | None = None) -> _Clause:
@@ -173,7 +220,9 @@ def _clause_around(text: str, start: int, end: int | None = None) -> _Clause:
     *earlier, (begin, _) = [span for span in spans if span[0] <= at] or [(at, at)]
     close = next((e for _, e in spans if max(at, after - 1) < e), after)
     opening = _opening(window, earlier, begin, at)
-    return _Clause(opening + window[begin:at], window[after:close], window[close:])
+    last = window[slice(*earlier[-1])] if earlier else ""
+    preceding = "" if _SENTENCE_OVER.search(last) else last
+    return _Clause(opening + window[begin:at], window[after:close], window[close:], preceding)
 
 
 def _opening(window: str, earlier: Sequence[tuple[int, int]], begin: int, at: int) -> str:

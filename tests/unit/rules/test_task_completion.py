@@ -610,6 +610,8 @@ def booking(*calls: ToolCall, reply: str = "预约成功！") -> Dialog:
         (booking(ToolCall("book", {}, "full", ok=False), reply="抱歉，没有位置了。"), "not_done"),
         (booking(ToolCall("book", {}, "full", ok=False), ToolCall("book", {}, "ok", ok=True)), "done"),
         (booking(ToolCall("search", {}, "x", ok=True), reply="好的。"), "not_done"),
+        (booking(ToolCall("search", {}, "x", ok=True)), "not_done"),  # calls are reported, and this is none
+        (dialog(said("预约成功！", "预约"), said("好的。", "几点", tool_calls=(ToolCall("search"),))), "not_done"),
         (booking(), "done"),
     ],
 )

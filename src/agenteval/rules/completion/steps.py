@@ -2,9 +2,10 @@
 
 Code decides steps with a `tool` or with `keywords`. The recorded call comes first: one that succeeded is the step (and
 what the agent says of it from then on shows it, too); one that failed outranks the words, and words that claim success
-against it are `claim_contradicted`. Without such a call the keywords decide: one of them in a reply, in a clause that
-neither denies nor promises nor asks, unless to ask is the step. A call whose success the step demands and nothing
-reports is left to the keywords, then to the judge.
+against it are `claim_contradicted`. Where other calls were recorded but none by that name, words alone do not do it. In
+a dialog without any recorded call, whose channel may report none, the keywords decide: one of them in a reply, in a
+clause that neither denies nor promises nor supposes nor asks, unless to ask is the step. A call whose success the step
+demands and nothing reports is left to the keywords, then to the judge.
 """
 
 import re
@@ -12,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from agenteval.domain.clauses import is_asked, is_negated, is_promised
+from agenteval.domain.clauses import is_asked, is_negated, is_promised, is_supposed
 from agenteval.domain.evidence import Match, Span, Speaker
 from agenteval.domain.forms import AgentQuote, YesNo
 from agenteval.domain.json_value import Json
@@ -91,7 +92,7 @@ def _claims(step: Step, dialog: Dialog) -> Iterator[Shown]:
 
 
 def _states(step: Step, reply: str, start: int, end: int) -> bool:
-    if is_negated(reply, start, end) or is_promised(reply, start):
+    if is_negated(reply, start, end) or is_promised(reply, start) or is_supposed(reply, start, end):
         return False
     return bool(_TO_ASK.search(f"{step.name} {step.description}")) or not is_asked(reply, start)
 
@@ -115,6 +116,8 @@ def _by_tool(step: Step, tool: ToolUse, dialog: Dialog, claims: tuple[Shown, ...
         return ToolStepAnswer("", claims, verdict, failed)
     if unclear and not step.keywords:
         return None
+    if not calls and any(turn.tool_calls for turn in dialog):
+        return ToolStepAnswer("", (), StepVerdict.NOT_DONE, ())
     return ToolStepAnswer("", claims, StepVerdict.DONE if claims else StepVerdict.NOT_DONE, ())
 
 
