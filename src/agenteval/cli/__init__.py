@@ -32,6 +32,8 @@ COMMANDS = {
     "review": "Confirm or overrule what was judged, on the terminal or by a file.",
     "compare": "Compare two runs case by case.",
     "trend": "Show how the runs of a target came out, one after the other.",
+    "export": "Write a whole run into a file, for another database.",
+    "import": "Take a run from such a file into this database.",
     "validate": "Check scenarios without running anything.",
     "rules": "List the rules, or describe one.",
     "schema": "Print the JSON Schema of a scenario, a target, a rule or a channel.",

@@ -7,7 +7,7 @@ from datetime import datetime
 from fractions import Fraction
 from itertools import groupby
 from operator import itemgetter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, RowMapping, Table, func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -124,7 +124,7 @@ async def _views(store: Store, page: _Cases) -> list[CaseView]:
         by_case: defaultdict[int, list[AttemptView]] = defaultdict(list)
         for row in attempts:
             of_attempt = {table: rows[row["id"]] for table, rows in parts.items()}
-            by_case[row["n"]].append(_attempt(row, of_attempt))
+            by_case[row["n"]].append(attempt_view(row, of_attempt))
         return [CaseView(RunCase(row["n"], row["scenario"], load_case(row)), tuple(by_case[row["n"]])) for row in rows]
 
 
@@ -141,7 +141,8 @@ async def _parts(
 ) -> Mapping[str, list[RowMapping]]:
     """Rows of `table` by attempt; all columns when none are named."""
     wanted = [table.c.attempt_id, *(table.c[name] for name in columns)] if columns else [table]
-    query = select(*wanted).join(ATTEMPTS).where(page.within(ATTEMPTS)).order_by(table.c.attempt_id, table.c[order])
+    in_order = (table.c.attempt_id, table.c[order], *table.primary_key)
+    query = select(*wanted).join(ATTEMPTS).where(page.within(ATTEMPTS)).order_by(*in_order)
     by_attempt: defaultdict[str, list[RowMapping]] = defaultdict(list)
     for row in (await connection.execute(query)).mappings():
         by_attempt[row["attempt_id"]].append(row)
@@ -162,7 +163,8 @@ _PARTS = {TURNS: "index", ANSWERS: "item", CALLS: "n", RESULTS: "n", REVIEWS: "a
 """The tables with rows of an attempt, each by the column that orders them."""
 
 
-def _attempt(row: RowMapping, parts: Mapping[Table, Sequence[RowMapping]]) -> AttemptView:
+def attempt_view(row: Mapping[Any, Any], parts: Mapping[Table, Sequence[Mapping[Any, Any]]]) -> AttemptView:
+    """The attempt of a row and of its rows in other tables. Raises StorageError for what cannot be read."""
     with sound("attempts", row):
         finished = row["status"] == AttemptStatus.FINISHED
         return AttemptView(
@@ -181,6 +183,6 @@ def _attempt(row: RowMapping, parts: Mapping[Table, Sequence[RowMapping]]) -> At
         )
 
 
-def _answer(row: RowMapping) -> StoredAnswer:
+def _answer(row: Mapping[Any, Any]) -> StoredAnswer:
     with sound("answers", row):
         return StoredAnswer(row["key"], row["item"], row["text"], row["by"], row["cause"], parsed(row["answer"]))

@@ -121,6 +121,11 @@ def begun(call: Call) -> None:
         ("schema keyword_mach", "did you mean 'keyword_match'"),
         ("rules keyword_mach", "did you mean 'keyword_match'"),
         ("report --format pdf", "pdf"),
+        ("export nosuchrun", "nosuchrun"),
+        ("export --json", "--output"),
+        ("export -o scenario.yaml/run.jsonl", "scenario.yaml/run.jsonl"),
+        ("import nothing.jsonl", "nothing.jsonl: cannot be used"),
+        ("import scenario.yaml", "scenario.yaml: is no exported run"),
     ],
 )
 def test_bad_input_is_said_with_its_place_and_nothing_is_begun(call: Call, arguments: str, said: str) -> None:
