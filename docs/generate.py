@@ -245,7 +245,8 @@ EXIT_CODES = {
     ),
     3: (
         "A run, a judgement or a report could not be completed.",
-        "the agent cannot be reached; the judge refuses the key, or failed at a dialog; no space is left on the disk",
+        "the agent cannot be reached; the judge refuses the key, or failed at a dialog; no space is left on the disk; "
+        "`--min-pass-rate 0.9` of a run that is not complete",
     ),
     129: ("Stopped by SIGHUP: the terminal was closed.", "what was done is kept: `agenteval run --resume last`"),
     130: ("Stopped by Ctrl-C (SIGINT).", "the same"),

@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from agenteval.cli.invocation import GATE_FAILED, Invocation
+from agenteval.cli.invocation import GATE_FAILED, NOT_COMPLETED, Invocation
 from agenteval.domain.exact import exact
 from agenteval.domain.gate import Check, Demand, Gate, check
+from agenteval.domain.records import RunStatus
 
 if TYPE_CHECKING:
     from agenteval.bootstrap import App
@@ -45,11 +46,20 @@ NoRegressionFrom = Annotated[
 
 
 async def gated(app: "App", gate: Gate, before: "Run | None", report: "RunReport", invocation: Invocation) -> int:
-    """Says of each demand whether it is met; the exit code."""
+    """Says of each demand whether it is met; the exit code. Of a run that is not complete nothing is said: what is
+    still to come may change it."""
     from agenteval.services.compare import comparison
 
-    since = (await comparison(app.store, before, report.run)).comparison if before else None
-    checks = check(gate, report.summary, since)
+    run, summary = report.run, report.summary
+    if gate and run.status is not RunStatus.COMPLETED:
+        of = summary.attempts + summary.unmade
+        invocation.note(
+            f"gate: NOT CHECKED: run {run.id} is not complete, {summary.attempts} of {of} attempts have an outcome; "
+            f"go on with: agenteval run --resume {run.id}"
+        )
+        return NOT_COMPLETED
+    since = (await comparison(app.store, before, run)).comparison if before else None
+    checks = check(gate, summary, since)
     invocation.note(*(f"gate: {'ok' if one.met else 'FAILED'}: {_said(one, since)}" for one in checks))
     return 0 if all(one.met for one in checks) else GATE_FAILED
 

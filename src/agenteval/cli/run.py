@@ -107,7 +107,8 @@ def run(
     """Evaluate an agent: hold the dialogs of scenarios with it, judge them, report.
 
     A policy given here is that of cases and scenarios that have none of their own. With --batch-out it ends with 0 and
-    goes on with --resume and --batch-in once the judge's requests are answered."""
+    goes on with --resume and --batch-in once the judge's requests are answered; when something is demanded of the
+    scores, which are not known by then, it ends with 3. Ctrl-C, too, leaves a report in each file that is named."""
     from agenteval.channels.build import factory
     from agenteval.cli import output
     from agenteval.datasets import targets
@@ -149,13 +150,13 @@ def run(
             with stopped_by_signals(invocation.note) as stop:
                 ended = await _work(wired, start, invocation, stop, batch, quiet=quiet)
             if ended is None or ended.status is RunStatus.INTERRUPTED:
+                if ended and paths:
+                    await _report(wired, ended, paths, None, lang)
                 return stop.code
             form = None if batch.on_stdout else Format.JSON if as_json else Format.TERMINAL
             report = await _report(wired, ended, paths, form, lang)
-            if ended.status is RunStatus.AWAITING_JUDGE:
-                return 0
             code = await gated(wired, gate, before, report, invocation)
-        return code if ended.status is RunStatus.COMPLETED else NOT_COMPLETED
+        return NOT_COMPLETED if ended.status is RunStatus.FAILED else code
 
     raise typer.Exit(run_async(evaluated()))
 

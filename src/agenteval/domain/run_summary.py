@@ -119,9 +119,10 @@ class UsageTotal:
 
 @dataclass(frozen=True, slots=True)
 class RunSummary:
-    """What a run says of an agent. `levels` counts attempts by L3, None for what is not settled. Latencies are of the
-    `latency_n` turns of `latency_of` that have one; a turn that timed out has none. `agent_varies` is between repeats
-    of a case, and so holds what the judge adds; `judge_varies` is between votes on one item of one dialog."""
+    """What a run says of an agent. `attempts` have an outcome, `unmade` are wanted and have none yet. `levels` counts
+    attempts by L3, None for what is not settled. Latencies are of the `latency_n` turns of `latency_of` that have one;
+    a turn that timed out has none. `agent_varies` is between repeats of a case, and so holds what the judge adds;
+    `judge_varies` is between votes on one item of one dialog."""
 
     cases: int
     attempts: int
@@ -130,6 +131,7 @@ class RunSummary:
     avg_completion: Measure
     success_rate: Measure
     pass_rate: Measure
+    unmade: int = 0
     repeated: tuple[Repeated, ...] = ()
     flaky: tuple[str, ...] = ()
     agent_varies: Disagreement = Disagreement(None, 0)
@@ -168,7 +170,7 @@ class Tally:
     latency; not with the cases."""
 
     def __init__(self) -> None:
-        self._cases = 0
+        self._cases = self._unmade = 0
         self._levels: Counter[SuccessLevel | None] = Counter()
         self._series = {name: _Series() for name in MeasureName}
         self._passes: Counter[tuple[int, int]] = Counter()
@@ -188,6 +190,18 @@ class Tally:
             self._add(attempt)
         if outcomes := [attempt.outcome for attempt in attempts if attempt.counts]:
             self._add_outcomes(case_id, outcomes)
+
+    def add_unmade(self, n: int, outcome: CaseOutcome, *, begun: bool) -> None:
+        """`n` repeats of a case that were wanted and have no outcome yet, with what is known of it beforehand: which
+        layers the case carries, or that it has no rule. `begun`: other repeats of it are added by `add_case`."""
+        self._cases += not begun
+        self._unmade += n
+        if outcome.cause is OutcomeCause.NO_RULES:
+            return
+        for name, series in self._series.items():
+            series.add([added] * n if (added := name.of(outcome)) else [])
+        if not begun:
+            self._passes[0, 0] += 1
 
     def _add_outcomes(self, case_id: str, outcomes: Sequence[CaseOutcome]) -> None:
         for name, series in self._series.items():
@@ -216,6 +230,7 @@ class Tally:
         return RunSummary(
             cases=self._cases,
             attempts=self._levels.total(),
+            unmade=self._unmade,
             levels=dict(self._levels),
             **{name.value: series.measure() for name, series in self._series.items()},
             repeated=tuple(self._repeated(k) for k in range(1, most + 1)) if most > 1 else (),

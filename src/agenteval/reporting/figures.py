@@ -118,7 +118,8 @@ def _note(of: Measure, summary: RunSummary, labels: Labels) -> str:
     if not of.of:
         return labels("not_in_run")
     if of.value is None:
-        return labels("colon").join([labels("not_measured"), causes(summary, labels) or labels("no_causes")])
+        why = causes(summary, labels) or labels("no_causes" if summary.attempts else "not_yet")
+        return labels("colon").join([labels("not_measured"), why])
     return labels("small_n") if of.n < SMALL_N else ""
 
 
@@ -173,8 +174,11 @@ def levels(summary: RunSummary) -> list[tuple[Level, int]]:
 def notes(report: RunReport, labels: Labels) -> list[tuple[str, str]]:
     """What stands beside the measures, where there is anything to say."""
     summary = report.summary
+    counts = labels("counts", cases=summary.cases, attempts=summary.attempts)
+    if summary.unmade:
+        counts = labels("counts.unmade", made=counts, n=summary.unmade)
     rows = [
-        (labels("cases"), labels("counts", cases=summary.cases, attempts=summary.attempts)),
+        (labels("cases"), counts),
         (labels("latency"), latency(summary, labels)),
         (labels("usage"), usage(summary.usage, labels)),
     ]

@@ -96,7 +96,7 @@ def _run(run: Run) -> dict[str, Any]:
 
 def _summary(summary: RunSummary) -> dict[str, Any]:
     return {
-        **_fields(summary, "cases", "attempts", "flaky", "conflicts", "layers_disagree"),
+        **_fields(summary, "cases", "attempts", "unmade", "flaky", "conflicts", "layers_disagree"),
         "levels": {"unsettled" if level is None else level.value: n for level, n in summary.levels.items()},
         **{name: measure_members(getattr(summary, name)) for name in MEASURES},
         "repeated": [

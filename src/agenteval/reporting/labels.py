@@ -52,6 +52,7 @@ WORDS: Mapping[str, tuple[str, str]] = {
     "status.run.awaiting_judge": ("等待评审结果", "waiting for the judge's answers"),
     "status.run.failed": ("未能完成", "could not be completed"),
     "counts": ("{cases} 个用例，{attempts} 次尝试", "cases: {cases}, attempts: {attempts}"),
+    "counts.unmade": ("{made}，另有 {n} 次尚无结果", "{made}; without an outcome yet: {n}"),
     "provisional": (
         "运行尚未完成，各项数字为暂定值。",
         "The run is not complete: its figures are provisional.",
@@ -75,6 +76,7 @@ WORDS: Mapping[str, tuple[str, str]] = {
     "of": ("{n}/{of}", "{n} of {of}"),
     "not_measured": ("未测量", "not measured"),
     "not_in_run": ("没有用例含此层", "no case has this layer"),
+    "not_yet": ("尚无结果", "nothing has an outcome yet"),
     "no_causes": ("没有一条消息送达", "nothing was delivered"),
     "small_n": ("样本少，区间很宽", "few attempts: mind the interval"),
     "levels": ("结论分布", "Outcomes"),

@@ -10,10 +10,11 @@ from agenteval import __version__
 from agenteval.channels.build import factory
 from agenteval.domain.errors import AgentEvalError, ConfigError, InputError
 from agenteval.domain.json_value import Json, as_text, canonical
+from agenteval.domain.outcome import CaseOutcome, OutcomeCause, Source
 from agenteval.domain.ports import Clock, Role
 from agenteval.domain.records import Run, RunCase, RunStatus
 from agenteval.domain.run_summary import RunSummary, Tally
-from agenteval.domain.scenario import Case, EffectivePolicy, Policy, Scenario
+from agenteval.domain.scenario import Case, EffectivePolicy, Layer, Policy, Scenario
 from agenteval.domain.target import Target
 from agenteval.domain.transcript import Dialog
 from agenteval.engine.attempt import Setup, attempt
@@ -192,6 +193,10 @@ class Runs:
         tally = Tally()
         async for case_id, facts in attempts.facts(self._store, run.id):
             tally.add_case(case_id, facts)
+        if run.status is not RunStatus.COMPLETED:
+            rules = BoundRules()
+            async for case, finished in runs.unmade(self._store, run):
+                tally.add_unmade(run.repeats - finished, _expected(case, rules), begun=finished > 0)
         return tally.summary(await attempts.usage(self._store, run.id), await attempts.votes(self._store, run.id))
 
     def _snapshot(self, plan: Plan, places: Sequence[RunCase]) -> Mapping[str, Json]:
@@ -223,6 +228,21 @@ class Evaluator:
     async def judge(self, case: Case, dialog: Dialog, time: TimeLimit) -> Evaluation:
         policy = EffectivePolicy.of(case.policy)
         return await evaluate(case, dialog, self._rules.of(case), self._panel, policy, time=time)
+
+
+def _expected(case: Case, rules: BoundRules) -> CaseOutcome:
+    """What is known of an attempt before it is made: the layers that its rules measure."""
+    bound = rules.of(case)
+    layers = {one.layer for one in bound}
+    return CaseOutcome(
+        success_level=None,
+        passed=None,
+        policy=EffectivePolicy.of(case.policy),
+        source=Source.ERROR,
+        cause=None if bound else OutcomeCause.NO_RULES,
+        has_l1=Layer.L1 in layers,
+        has_l2=Layer.L2 in layers,
+    )
 
 
 async def _only(item: T) -> AsyncIterator[T]:

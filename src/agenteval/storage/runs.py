@@ -146,6 +146,28 @@ async def left(store: Store, run: Run) -> int:
     return stats.wanted - stats.finished
 
 
+async def unmade(store: Store, run: Run) -> AsyncIterator[tuple[Case, int]]:
+    """The cases that have fewer finished repeats than are wanted, each with how many it has; in order."""
+    finished = func.count(ATTEMPTS.c.repeat.distinct())
+    of_case = (
+        (ATTEMPTS.c.run_id == RUN_CASES.c.run_id)
+        & (ATTEMPTS.c.n == RUN_CASES.c.n)
+        & (ATTEMPTS.c.status == AttemptStatus.FINISHED)
+    )
+    query = (
+        select(RUN_CASES, finished.label("finished"))
+        .outerjoin(ATTEMPTS, of_case)
+        .where(RUN_CASES.c.run_id == run.id)
+        .group_by(*RUN_CASES.primary_key)
+        .having(finished < run.repeats)
+        .order_by(RUN_CASES.c.n)
+    )
+    async with store.read() as connection:
+        rows = await connection.stream(query)
+        async for row in rows.mappings():
+            yield load_case(row), row["finished"]
+
+
 async def undelivered(store: Store, run_id: str) -> str:
     """Why the first message that could not be delivered could not; empty when all were."""
     query = (

@@ -121,6 +121,18 @@ async def test_requests_and_reports_may_stand_in_one_folder(program: Program, ag
     assert len(lines(program.folder / "b" / "q.jsonl")) == 4
 
 
+async def test_of_a_run_that_waits_for_the_judge_no_demand_is_met(program: Program, agent: FaultyAgent) -> None:
+    file = program.write("s.json", CASES)
+    demand = ("--json", "--min-pass-rate", "0.3", "--max-unscored", "2")
+    run = await program("run", file, "-t", f"{agent.url}/echo", "-q", "--batch-out", "q.jsonl", *demand)
+    report = await program("report", *demand)
+    for told in (run, report):
+        assert (told.code, "gate: NOT CHECKED" in told.err, "gate: ok" in told.err) == (3, True, False)
+        rate = told.json["summary"]["pass_rate"]
+        assert (rate["value"], rate["n"], rate["of"], rate["worst_case"]) == (1, 1, 3, 1 / 3)
+    assert len(lines(program.folder / "q.jsonl")) == 4
+
+
 async def test_every_report_can_be_had_while_the_judge_is_waited_for(program: Program, agent: FaultyAgent) -> None:
     file = program.write("s.json", CASES)
     run = await program(

@@ -7,10 +7,11 @@ import sys
 import time
 from fcntl import ioctl
 from pathlib import Path
-from signal import SIGHUP, SIGINT, SIGTERM, Signals
+from signal import SIGHUP, SIGINT, SIGKILL, SIGTERM, Signals
 from termios import TIOCSCTTY
 from typing import Any
 
+import orjson
 import pytest
 
 from tests.e2e.cli.program import START, Ended, Program, ended, says, scenario, until
@@ -248,6 +249,54 @@ async def test_sigterm_leaves_no_agent_behind(program: Program) -> None:
     assert (await ended(process)).code == 143
     with pytest.raises(ProcessLookupError):
         os.kill(int(pid.read_text()[:-1]), 0)
+
+
+HANGS = """
+import asyncio, pathlib
+async def reply(message, session):
+    if message.startswith("hang"):
+        pathlib.Path("heard").touch()
+        await asyncio.sleep(60)
+    return message
+"""
+DEMANDS = ("--min-pass-rate", "0.9", "--max-unscored", "100")
+
+
+@pytest.mark.parametrize("number", [SIGINT, SIGKILL])
+async def test_what_was_not_run_is_counted_and_turns_no_build_green(program: Program, number: Signals) -> None:
+    (program.folder / "agent.py").write_text(HANGS)
+    done = [{"type": "keyword_match", "params": {"all_of": ["做"]}, "layer": "L2"}]
+    cases = [says(f"做{n}", rules=done) for n in range(3)] + [says("hang", rules=done)] + [says("hang")] * 5
+    file = program.write("s.json", scenario(*cases, says("hang, and nothing is expected of it", rules=[])))
+    process = await program.start("run", file, "-t", "python:agent.py:reply", "--concurrency", "1", *DEMANDS)
+    await until((program.folder / "heard").exists)
+    process.send_signal(number)
+    assert (await ended(process)).code in (130, -SIGKILL)
+
+    report = await program("report", "--json", *DEMANDS)
+    summary = report.json["summary"]
+    of = {name: (summary[name]["n"], summary[name]["of"]) for name in ("pass_rate", "success_rate", "avg_completion")}
+    assert of == {"pass_rate": (3, 9), "success_rate": (3, 9), "avg_completion": (3, 4)}
+    assert (summary["pass_rate"]["worst_case"], summary["avg_completion"]["worst_case"]) == (1 / 3, 0.75)
+    assert (summary["cases"], summary["attempts"], summary["unmade"]) == (10, 3, 7)
+    (gate,) = [line for line in report.err.splitlines() if line.startswith("gate: ")]
+    assert (report.code, "NOT CHECKED" in gate, "3 of 10 attempts" in gate) == (3, True, True)
+    shown = await program("report", "--lang", "en")
+    assert (shown.code, "3 of 9" in shown.text, "without an outcome yet: 7" in shown.text) == (0, True, True)
+
+
+async def test_ctrl_c_leaves_the_reports_that_were_asked_for(program: Program) -> None:
+    (program.folder / "agent.py").write_text(HANGS)
+    file = program.write("s.json", scenario(says("hi"), says("hang")))
+    process = await program.start("run", file, "-t", "python:agent.py:reply", "--concurrency", "1", "--report-dir", "r")
+    await until((program.folder / "heard").exists)
+    process.send_signal(SIGINT)
+    stopped = await ended(process)
+    assert (stopped.code, stopped.out) == (130, b"")
+    reports = {path.name: path.read_text() for path in (program.folder / "r").iterdir()}
+    for name in ("report.html", "junit.xml", "report.md"):
+        assert "its figures are provisional" in reports[name]
+    assert orjson.loads(reports["report.json"])["run"]["status"] == "interrupted"
 
 
 async def test_a_terminal_that_is_closed_stops_a_run_cleanly(program: Program, agent: FaultyAgent) -> None:

@@ -106,6 +106,28 @@ def test_an_undelivered_case_with_rules_is_unmeasured() -> None:
     assert figures(summary.success_rate) == figures(summary.intent_accuracy) == (Fraction(1), 1, 2, Fraction(1, 2))
 
 
+def test_what_was_not_made_yet_is_of_every_measure_that_its_case_carries() -> None:
+    to_come = CaseOutcome(None, None, POLICY, Source.ERROR, has_l2=True)
+    tally = Tally()
+    tally.add_case("a", [AttemptFacts(settled(SUCCESS, l2="1"), details=[{}])])
+    tally.add_unmade(1, to_come, begun=True)
+    tally.add_unmade(2, to_come, begun=False)
+    tally.add_unmade(2, replace(to_come, cause=OutcomeCause.NO_RULES), begun=False)
+    summary = tally.summary()
+    assert (summary.cases, summary.attempts, summary.unmade) == (3, 1, 5)
+    assert figures(summary.success_rate) == figures(summary.pass_rate) == (Fraction(1), 1, 4, Fraction(1, 4))
+    assert figures(summary.avg_completion) == (Fraction(1), 1, 4, Fraction(1, 4))
+    assert figures(summary.intent_accuracy) == (None, 0, 0, None)
+    assert summary.levels == {SUCCESS: 1}
+
+
+def test_a_case_without_any_repeat_yet_is_of_the_cases_with_repeats() -> None:
+    tally = Tally()
+    tally.add_case("a", [AttemptFacts(settled(SUCCESS), details=[{}])] * 2)
+    tally.add_unmade(2, CaseOutcome(None, None, POLICY, Source.ERROR), begun=False)
+    assert [(repeated.n, repeated.of) for repeated in tally.summary().repeated] == [(1, 2), (1, 2)]
+
+
 def test_nothing_measured_is_none_everywhere() -> None:
     summary = summarised([open_(FAILURE, SUCCESS)] * 2)
     assert summary.success_rate.value is None
