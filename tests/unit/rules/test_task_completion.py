@@ -372,8 +372,51 @@ async def test_code_decides_missing_when_no_such_value_stands_anywhere(constrain
     item = {"name": "x", "description": "d", **constraint}
     result, judge = await judged_and_asked(slots(item), BOOKING)
     assert (result.score, result.detail["slots"]["x"]["status"], judge.asked) == (ZERO, "missing", [])
-    talk = dialog(("明天 AB1234 红色", "好的。"))
-    assert (await judged(slots(item), talk)).cause is Cause.NEEDS_JUDGE
+    talk = dialog(("明天和后天 AB1234 红色", "好的。"))
+    two = slots(item, {"name": "y", "description": "e", **constraint})
+    assert (await judged(two, talk)).cause is Cause.NEEDS_JUDGE
+
+
+@pytest.mark.parametrize(
+    ("kind", "talk", "status"),
+    [
+        ("date", dialog(("明天到店，两位", "好的。")), "filled"),
+        ("time", dialog(("Come at 8 pm please", "Fine, 8 pm.")), "filled"),
+        ("phone", dialog(("My number is 138 0013 8000", "Thanks.")), "filled"),
+        ("phone", dialog(("打 13800138000", "好的，您的电话是 13900139000，对吧。")), "contradicted"),
+        ("phone", dialog(("13800138000", "好的。"), ("改成 13900139000", "已改为 13900139000。")), "filled"),
+        ("email", dialog(("tom@mail.com", None)), "stated_only"),
+        ("date", dialog(("住在 8号", "好的。")), "unscored"),  # a house
+        ("number", dialog(("四位", "好的。")), "unscored"),  # of what?
+    ],
+)
+async def test_the_only_value_of_a_telling_kind_needs_no_judge(kind: str, talk: Dialog, status: str) -> None:
+    result = await judged(slots({"name": "x", "description": "d", "type": kind}), talk)
+    assert result.detail["slots"]["x"]["status"] == status
+
+
+@pytest.mark.parametrize(
+    ("kind", "other", "said"),
+    [
+        ("date", "date", "明天"),
+        ("date", "datetime", "明天"),
+        ("time", "datetime", "8 pm"),
+        ("phone", "phone", "13800138000"),
+    ],
+)
+async def test_a_kind_that_two_slots_have_tells_nothing(kind: str, other: str, said: str) -> None:
+    items = [{"name": name, "description": name, "type": of} for name, of in (("x", kind), ("y", other))]
+    result = await judged(slots(*items), dialog((said, "好的。")))
+    assert result.detail["slots"]["x"]["status"] == "unscored"
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [("email", "tommailcom"), ("email", "tom at mail dot com"), ("phone", "174555893"), ("date", "2292018")],
+)
+async def test_what_lost_its_signs_on_the_way_is_not_missing(kind: str, said: str) -> None:
+    result = await judged(slots({"name": "x", "description": "d", "type": kind}), dialog((said, "好的。")))
+    assert result.detail["slots"]["x"]["status"] == "unscored"
 
 
 async def test_fabricated_needs_the_agents_words() -> None:

@@ -7,6 +7,7 @@ settled by then, so whatever is no acceptance ("missing", "fabricated", "decline
 up. Without a model, code's own view of the uptake stands in. A judge that failed leaves the uptake open.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -15,10 +16,12 @@ from agenteval.domain.forms import AgentQuote, Quote, UserQuote
 from agenteval.domain.json_value import Json
 from agenteval.domain.questions import Cause, Judged, Unscored, provenance
 from agenteval.domain.regex import TextTooLong
+from agenteval.domain.slots import SlotType
 from agenteval.domain.transcript import Dialog
 from agenteval.rules.completion import uptake as taken
 from agenteval.rules.completion.forms import Part, SlotAnswer, SlotVerdict
 from agenteval.rules.completion.items import Slot, Uptake
+from agenteval.rules.completion.reworded import may_be_reworded
 from agenteval.rules.completion.values import (
     Given,
     absent,
@@ -28,12 +31,20 @@ from agenteval.rules.completion.values import (
     last_value,
     uncertain,
     user_values,
+    values_by_user,
     values_of,
 )
 from agenteval.rules.completion.withheld import may_be_misgiven, may_be_refused
 from agenteval.rules.completion.wording import quotable
 
 Levels = Mapping[Uptake, bool | None]
+
+_MOMENTS = {
+    SlotType.DATE: {SlotType.DATE, SlotType.DATETIME},
+    SlotType.TIME: {SlotType.TIME, SlotType.DATETIME},
+    SlotType.DATETIME: {SlotType.DATE, SlotType.TIME, SlotType.DATETIME},
+}
+"""Types whose values are, or hold, values of one another."""
 
 _NOT_STATED: Levels = dict.fromkeys(Uptake, False)
 _STATED: Levels = {**_NOT_STATED, Uptake.STATED: True}
@@ -90,7 +101,7 @@ def by_code(slot: Slot, dialog: Dialog, others: Sequence[Slot], uptake: Uptake) 
 def _expected_by_code(slot: Slot, dialog: Dialog, others: Sequence[Slot]) -> SlotAnswer | None:
     stated = given(slot, dialog, others)
     if stated is None:
-        if uncertain(slot, dialog, others):
+        if _may_be_given(slot, dialog, others):
             return None
         other = last_value(slot, dialog, others)
         if other is None:
@@ -99,6 +110,11 @@ def _expected_by_code(slot: Slot, dialog: Dialog, others: Sequence[Slot]) -> Slo
     if not taken.replied_after(dialog, stated.turn) and stated.value.speaker == "user":
         return _answer(SlotVerdict.STATED_ONLY, user=(_user(dialog, stated.value),))
     return None
+
+
+def _may_be_given(slot: Slot, dialog: Dialog, others: Sequence[Slot]) -> bool:
+    """Of an expected value that is not stated: whether it may be for all that code can tell."""
+    return uncertain(slot, dialog, others) or may_be_reworded(slot, dialog)
 
 
 def _missing(slot: Slot, dialog: Dialog, others: Sequence[Slot]) -> SlotAnswer | None:
@@ -127,6 +143,10 @@ def _answer(
 
 def conclude(slot: Slot, dialog: Dialog, answer: Judged[SlotAnswer] | Unscored, others: Sequence[Slot]) -> SlotOutcome:
     try:
+        if slot.expected_value is None and isinstance(answer, Unscored) and answer.cause is Cause.NEEDS_JUDGE:
+            told = _only_value(slot, dialog, others)
+            if told is not None:
+                return replace(conclude(replace(slot, expected_value=(told,)), dialog, answer, others), slot=slot)
         stated = given(slot, dialog, others) if slot.expected_value is not None else None
         if isinstance(answer, Judged):
             if _is_unverifiable(slot, dialog, answer, stated, others):
@@ -143,6 +163,20 @@ def conclude(slot: Slot, dialog: Dialog, answer: Judged[SlotAnswer] | Unscored, 
         return unknown
     levels: Levels = {**unknown.levels, Uptake.STATED: True}
     return replace(unknown, levels=levels, value=stated.value.text, quote=stated.value, evidence=stated.spans)
+
+
+_HOUSE_NUMBER = re.compile(r"\d{1,4}\s?号")
+_TELLING = {SlotType.PHONE, SlotType.EMAIL, SlotType.ID_CARD, SlotType.URL, *_MOMENTS}
+
+
+def _only_value(slot: Slot, dialog: Dialog, others: Sequence[Slot]) -> str | None:
+    """The last value that the user gave, where its kind tells that it is this slot's: no other slot has such values."""
+    if slot.type not in _TELLING or (
+        slot.type in _MOMENTS and any(other.type in _MOMENTS[slot.type] for other in others)
+    ):
+        return None
+    values = values_by_user(slot, dialog, others)
+    return values[-1].text if values and not _HOUSE_NUMBER.fullmatch(values[-1].text) else None
 
 
 def _uptake_by_code(
@@ -175,7 +209,7 @@ def _is_unverifiable(
     """A model does not know the expected value, so what it finds in other words cannot be said to be that."""
     if slot.expected_value is None or stated is not None or not answer.by.startswith("model:"):
         return False
-    return answer.value.gives_value and uncertain(slot, dialog, others)
+    return answer.value.gives_value and _may_be_given(slot, dialog, others)
 
 
 def _judged(slot: Slot, dialog: Dialog, answer: Judged[SlotAnswer], stated: Given | None) -> SlotOutcome:

@@ -21,6 +21,14 @@ _REFUSAL = re.compile(
     re.IGNORECASE,
 )
 _ASKS = re.compile(r"[?？吗]|请|需要|\b(?:please|need)\b", re.IGNORECASE)
+_MANGLED = {
+    SlotType.EMAIL: re.compile(r"@|[^\W_](?:com|net|org|edu|cn)\b|\bdot\s+(?:com|net|org|edu|cn)\b", re.IGNORECASE),
+    SlotType.PHONE: re.compile(r"(?:\d[\s().-]{0,3}){6}\d"),
+    SlotType.ID_CARD: re.compile(r"(?:\d[\s().-]{0,3}){6}\d"),
+    SlotType.DATE: re.compile(r"(?<!\d)\d{3,8}(?!\d)"),
+    SlotType.DATETIME: re.compile(r"(?<!\d)\d{3,8}(?!\d)"),
+}
+"""What is left of a value that lost its signs on the way: "tom at mail dot com", "tommailcom", "2292018"."""
 _WORDS_ONLY = {SlotType.TEXT, SlotType.EMAIL, SlotType.URL}
 """Types whose values need no digit."""
 
@@ -40,10 +48,14 @@ def may_be_refused(slot: Slot, dialog: Dialog) -> bool:
 
 
 def may_be_misgiven(slot: Slot, dialog: Dialog) -> bool:
-    """Whether a message speaks of the slot, or answers a reply that does, with something that may be meant for a value
-    and is none. With an expected value it does not matter what else was given."""
+    """Whether a message holds what may be a garbled value; or speaks of the slot, or answers a reply that does, with
+    something that may be meant for a value and is none. With an expected value it does not matter what else was
+    given."""
     if not slot.constrained or slot.expected_value is not None:
         return False
+    mangled = _MANGLED.get(slot.type)
+    if mangled and any(mangled.search(turn.sent_message) for turn in dialog):
+        return True
     messages = [
         turn.sent_message
         for turn in dialog
