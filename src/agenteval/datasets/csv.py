@@ -2,7 +2,7 @@
 
 Columns are found by their names, in English or Chinese (`COLUMNS`), whatever the case and the signs between words. Rows
 of one `dialog_id` are a dialog, in the order of `turn_index` if there is one. Without `dialog_id` each row is a dialog,
-or all rows are one if they have a `turn_index`.
+or all rows are one if they have a `turn_index`. A first line `sep=;`, as Excel knows it, tells the delimiter.
 """
 
 import csv
@@ -21,12 +21,12 @@ from agenteval.domain.text import clean, fold
 
 # fmt: off
 COLUMNS: Mapping[str, Sequence[str]] = {
-    "input": ["input", "user_input", "user_message", "user", "question", "query", "prompt", "message",
-              "问题", "提问", "输入", "用户输入", "用户问题", "用户消息", "用户"],
+    "input": ["input", "user_input", "user_message", "user", "question", "query", "prompt", "message", "customer",
+              "问题", "提问", "输入", "用户输入", "用户问题", "用户消息", "用户", "客户"],
     "actual_output": ["actual_output", "output", "answer", "reply", "response", "assistant", "agent",
-                      "答案", "回答", "回复", "输出", "实际输出", "智能体回复", "智能体"],
+                      "答案", "回答", "回复", "输出", "实际输出", "智能体回复", "智能体", "客服"],
     "dialog_id": ["dialog_id", "conversation_id", "session_id", "case_id", "id",
-                  "对话id", "会话id", "用例id", "对话", "会话", "用例"],
+                  "对话id", "会话id", "用例id", "对话编号", "会话编号", "对话", "会话", "用例"],
     "turn_index": ["turn_index", "turn", "轮次", "轮"],
     "latency_ms": ["latency_ms", "延迟ms", "延迟毫秒"],
     "tool_calls": ["tool_calls", "工具调用"],
@@ -37,6 +37,7 @@ COLUMNS: Mapping[str, Sequence[str]] = {
 _REQUIRED = ("input", "actual_output")
 _DELIMITERS = ",;\t"
 _MOST_COLUMNS = 1_000
+_TOLD_DELIMITER = re.compile(r'"?sep=(\t|[^\s\w"])"?\r?$', re.IGNORECASE | re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +50,12 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """`columns`: by the names of `COLUMNS`, the header as it is written. `notes`: what is not used."""
+    """`columns`: by the names of `COLUMNS`, the header as it is written. `unused`: the other columns; `notes` tell of
+    them."""
 
     rows: tuple[Row, ...]
     columns: Mapping[str, str]
+    unused: tuple[str, ...]
     notes: tuple[str, ...]
     problems: Problems
     """Rows that do not fit the header."""
@@ -61,7 +64,9 @@ class Table:
 def read(text: str, name: str) -> Table:
     """Raises InputError when the header does not tell the columns."""
     csv.field_size_limit(MAX_BYTES)  # of the whole process; the default is 131,072
-    reader = _reader(text, _delimiter(text))
+    told = _TOLD_DELIMITER.match(text)
+    text = text[told.end() :] if told else text  # what is left of the line is a blank one, and counts
+    reader = _reader(text, told[1] if told else _delimiter(text))
     header: _Header | None = None
     rows, problems = [], Problems()
     number = 0
@@ -86,7 +91,7 @@ def read(text: str, name: str) -> Table:
         )
     if header is None:
         raise InputError("holds no dialog", where=name)
-    return Table(tuple(rows), header.titles, header.notes, problems)
+    return Table(tuple(rows), header.titles, header.unused, header.notes, problems)
 
 
 def _delimiter(text: str) -> str:
@@ -110,6 +115,7 @@ class _Header(NamedTuple):
     width: int
     places: Mapping[str, int]
     titles: Mapping[str, str]
+    unused: tuple[str, ...]
     notes: tuple[str, ...]
 
 
@@ -118,11 +124,12 @@ def _read_header(cells: Sequence[str], where: str) -> _Header:
         raise InputError(f"has {len(cells):,} columns, more than {_MOST_COLUMNS}", where=where)
     titles = [cell.strip() for cell in cells]
     found: dict[str, list[int]] = defaultdict(list)
-    notes = []
+    unused, notes = [], []
     for index, title in enumerate(titles):
         if meaning := _meaning(title):
             found[meaning].append(index)
         elif title:
+            unused.append(title)
             near = nearest(title.lower(), COLUMNS)
             notes.append(f"{where}: column {title!r} is not used" + (f" (did you mean {near!r}?)" if near else ""))
     problems = [
@@ -146,7 +153,8 @@ def _read_header(cells: Sequence[str], where: str) -> _Header:
     if problems:
         raise InputError.all(problems)
     places = {column: indexes[0] for column, indexes in found.items()}
-    return _Header(len(cells), places, {column: titles[i] for column, i in places.items()}, tuple(notes))
+    named = {column: titles[i] for column, i in places.items()}
+    return _Header(len(cells), places, named, tuple(unused), tuple(notes))
 
 
 def _meaning(title: str) -> str | None:

@@ -24,6 +24,8 @@ from agenteval.domain.transcript import Dialog, ToolCall, Turn, TurnStatus
 
 _CSV = {".csv", ".tsv", ".txt"}
 _JSONL = {".jsonl", ".ndjson"}
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+"""What UTF-16 begins with, in which Excel saves "Unicode Text"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +54,10 @@ def load(path: Path, encoding: str = "utf-8") -> LoadedDialogs:
 def loads(data: bytes, name: str, encoding: str = "utf-8") -> LoadedDialogs:
     """The same from bytes; `name` is what messages call them. Without a known ending it is JSON if it begins so, else
     CSV; JSON whose first line is complete by itself is JSONL."""
-    text = files.decode(data, name, encoding)
     suffix = Path(name).suffix.lower()
+    if data.startswith(_UTF_16) and suffix not in {".json", *_JSONL}:
+        encoding = "utf-16"
+    text = files.decode(data, name, encoding)
     reading = _Reading(name)
     if suffix in _CSV or (suffix not in {".json", *_JSONL} and not text.lstrip().startswith(("{", "["))):
         reading.table(csv.read(text, name))
@@ -195,6 +199,11 @@ class _Reading:
     def table(self, table: csv.Table) -> None:
         self._warnings += table.notes
         self._problems.extend(table.problems)
+        if table.unused and len(table.rows) > 1 and not {"dialog_id", "turn_index"} & table.columns.keys():
+            self._warnings.append(
+                f"{self._name}: no column tells which rows are one dialog, so each of the {len(table.rows)} rows is a "
+                f"dialog of one turn; if {' or '.join(map(repr, table.unused))} tells it, call that column dialog_id"
+            )
         dialogs: dict[str, dict[int, _Turn]] = {}
         for row in table.rows:
             self._count += 1

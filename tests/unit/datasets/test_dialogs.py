@@ -210,10 +210,35 @@ def test_what_is_not_used_is_told() -> None:
         "答案,input\n\nhello,hi\n,\n",
         '"input","actual_output"\n"hi","hello"',
         "input,actual_output,\nhi,hello,\n",
+        "sep=;\r\n客户;客服\r\nhi;hello\r\n",
+        '"SEP=|"\nCustomer|Agent\nhi|hello\n',
+        "sep=\t\ninput\toutput\nhi\thello\n",
     ],
 )
 def test_tables_as_spreadsheets_write_them(text: str) -> None:
     assert one(text) == HELLO
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be"])
+@pytest.mark.parametrize("name", ["stdin", "记录.txt", "d.csv"])
+def test_the_unicode_text_of_excel(name: str, encoding: str) -> None:
+    text = "会话编号\t客户\t客服\r\na\t你好\t您好\r\n"
+    data = (text if encoding == "utf-16" else f"\ufeff{text}").encode(encoding)
+    assert dialogs.loads(data, name).by_id == {"a": dialog(("你好", "您好"))}
+
+
+def test_a_line_that_tells_the_delimiter_counts_as_a_line() -> None:
+    assert problems("sep=;\ninput;output\na\n") == ["f: row 3: has 1 cells, the header has 2"]
+
+
+def test_rows_without_a_known_dialog_id_are_not_split_in_silence() -> None:
+    loaded = load("呼叫,渠道,客户,客服\nc1,web,a,b\nc1,web,c,d\n")
+    assert len(loaded.dialogs) == 2
+    assert loaded.warnings[-1] == (
+        "f: no column tells which rows are one dialog, so each of the 2 rows is a dialog of one turn; "
+        "if '呼叫' or '渠道' tells it, call that column dialog_id"
+    )
+    assert len(load("对话编号,渠道,客户,客服\nc1,web,a,b\nc1,web,c,d\n").dialogs) == 1
 
 
 def test_cells_hold_delimiters_line_breaks_quotes_and_any_length() -> None:
