@@ -51,6 +51,7 @@ from agenteval.rules import RULES
 from agenteval.rules.build import bind
 from agenteval.settings import ModelSettings
 from tests.fakes.clock import FakeClock
+from tests.fakes.memory_memo import MemoryMemo
 from tests.fakes.scripted_judge import SECRET, MemoryCapabilities, tasks, transcript
 from tests.fakes.scripted_model import Answer, Message, Request, ScriptedModel, Status, Truncated, letters
 
@@ -253,17 +254,6 @@ class Judgement(NamedTuple):
     requests: Sequence[Request]
 
 
-class MemoryMemo:
-    def __init__(self) -> None:
-        self.kept: dict[str, Json] = {}
-
-    async def get(self, keys: Sequence[str]) -> Mapping[str, Json]:
-        return {key: self.kept[key] for key in keys if key in self.kept}
-
-    async def put(self, answers: Mapping[str, Json]) -> None:
-        self.kept.update(answers)
-
-
 class Bench:
     """One server, and the project's own clients, for many cases one after the other."""
 
@@ -302,13 +292,13 @@ class Bench:
         embedder = Embeddings(Role.EMBEDDING, settings, context) if "embedding" in entry else None
         moderator = Moderations(Role.MODERATION, settings, context) if "moderation" in entry else None
         identities: dict[type, Json] = {Question: "judge-1", Similarity: "judge-1", Moderation: "judge-1"}
-        steps: list[Step] = [ByCode(), MemoStep(memo, identities), Encoder(CharNgrams(), embedder, moderator)]
+        steps: list[Step] = [Encoder(CharNgrams(), embedder, moderator)]
         if entry.get("judge", {}) != NO_MODEL:
             context_tokens = entry.get("context_tokens")
             settings = settings.model_copy(update={"context_tokens": context_tokens}) if context_tokens else settings
             chat = Chat(Role.JUDGE, settings, context) if context_tokens else self._chat
             steps.append(ModelJudge(chat, SECRET))
-        return Panel(*steps)
+        return Panel(ByCode(), MemoStep(memo, identities, Panel(*steps)))
 
 
 @asynccontextmanager

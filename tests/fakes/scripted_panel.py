@@ -15,7 +15,7 @@ from agenteval.domain.scenario import Case, EffectivePolicy, RuleSpec
 from agenteval.domain.transcript import Dialog
 from agenteval.engine.evaluate import evaluate
 from agenteval.engine.time_limit import TimeLimit
-from agenteval.judge.panel import Answered, ByCode, Panel, Said, Step
+from agenteval.judge.panel import ByCode, Panel, Said, Step
 from agenteval.judge.verify import Seen, Verified, verify
 from agenteval.rules.build import bind
 from tests.fakes.clock import FakeClock
@@ -43,9 +43,6 @@ class ScriptedStep:
         self.asked.extend(asks)
         said = {ask.key: answer for ask in asks if (answer := self._answer(dialog, ask)) is not None}
         return Said(said)
-
-    async def learn(self, dialog: Dialog, asks: Sequence[Ask], answers: Answered) -> None:
-        return None
 
     def _answer(self, dialog: Dialog, ask: Ask) -> Judged[Any] | Unscored | None:
         match self.script(ask):

@@ -173,7 +173,9 @@ class Memo(Protocol):
 
     async def get(self, keys: Sequence[str]) -> Mapping[str, Json]: ...
 
-    async def put(self, answers: Mapping[str, Json]) -> None: ...
+    async def put(self, answers: Mapping[str, object]) -> None:
+        """What `orjson` writes as JSON."""
+        ...
 
 
 class Capabilities(Protocol):

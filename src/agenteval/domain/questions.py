@@ -241,9 +241,11 @@ class Answers:
         self._known.update(more)
 
 
-def judged_to_json(judged: Judged[Any]) -> dict[str, Json]:
-    """An answer as it is remembered and stored."""
-    return {"value": value_to_json(judged.value), **{name: getattr(judged, name) for name in _PROVENANCE}}
+def judged_to_json(judged: Judged[Any]) -> dict[str, object]:
+    """An answer as it is remembered and stored, for `orjson`: it writes a form as it is, in a tenth of the time that
+    `dump` takes."""
+    value = judged.value if isinstance(judged.value, Form) else list(judged.value)
+    return {"value": value, **{name: getattr(judged, name) for name in _PROVENANCE}}
 
 
 def judged_from_json(ask: Ask, stored: Any) -> Judged[Any]:

@@ -25,7 +25,7 @@ from agenteval.domain.questions import (
 from agenteval.domain.transcript import Dialog
 from agenteval.judge.faults import CUT_OFF, model_faults
 from agenteval.judge.local import LocalScorer, clear_winner
-from agenteval.judge.panel import Answered, Said
+from agenteval.judge.panel import Said
 
 Verdict = Judged[Any] | Unscored
 
@@ -53,9 +53,6 @@ class Encoder:
                 if texts and self._moderator is not None:
                     answers.update(await self._moderated(self._moderator, texts, calls))
         return Said(answers, calls)
-
-    async def learn(self, dialog: Dialog, asks: Sequence[Ask], answers: Answered) -> None:
-        return None
 
     def _alike(self, ask: Similarity) -> Judged[Likeness] | None:
         score = self._scorer.similarity(ask.a, ask.b)

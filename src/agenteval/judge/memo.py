@@ -9,32 +9,37 @@ from agenteval.domain.json_value import Json, canonical
 from agenteval.domain.ports import Memo
 from agenteval.domain.questions import Ask, Judged, Question, View, judged_from_json, judged_to_json
 from agenteval.domain.transcript import Dialog, Turn
-from agenteval.judge.panel import Answered, Said
+from agenteval.judge.panel import Said, Step
 
 
 class MemoStep:
-    """Remembers what models answered. `identities` tells for each kind of ask what an answer depends on beside the ask
-    and the dialog (model, parameters, frame); a kind without an entry is not remembered."""
+    """Asks `step` for what is not remembered, and remembers what its models answer. `identities` tells for each kind of
+    ask what an answer depends on beside the ask and the dialog (model, parameters, frame); a kind without an entry is
+    not remembered."""
 
-    def __init__(self, memo: Memo, identities: Mapping[type, Json]) -> None:
+    def __init__(self, memo: Memo, identities: Mapping[type, Json], step: Step) -> None:
         self._memo = memo
         self._identities = identities
+        self._step = step
 
     async def answer(self, dialog: Dialog, asks: Sequence[Ask], *, until_s: float | None = None) -> Said:
         keys = self._keys(dialog, asks)
         known = await self._memo.get(list(keys.values())) if keys else {}
         by_key = {ask.key: ask for ask in asks}
-        recalled = {key: _recalled(by_key[key], known[memo]) for key, memo in keys.items() if memo in known}
-        return Said({key: answer for key, answer in recalled.items() if answer is not None})
-
-    async def learn(self, dialog: Dialog, asks: Sequence[Ask], answers: Answered) -> None:
+        read = {key: _recalled(by_key[key], known[memo]) for key, memo in keys.items() if memo in known}
+        recalled = {key: answer for key, answer in read.items() if answer is not None}
+        left = [ask for ask in asks if ask.key not in recalled]
+        if not left:
+            return Said(recalled)
+        said = await self._step.answer(dialog, left, until_s=until_s)
         new = {
-            memo: judged_to_json(answer)
-            for key, memo in self._keys(dialog, asks).items()
-            if isinstance(answer := answers.get(key), Judged) and answer.by.startswith("model:")
+            keys[key]: judged_to_json(answer)
+            for key, answer in said.answers.items()
+            if key in keys and isinstance(answer, Judged) and answer.by.startswith("model:")
         }
         if new:
             await self._memo.put(new)
+        return Said({**recalled, **said.answers}, said.calls)
 
     def _keys(self, dialog: Dialog, asks: Sequence[Ask]) -> dict[str, str]:
         """Memo keys by ask key."""

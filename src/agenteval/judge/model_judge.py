@@ -14,7 +14,7 @@ from agenteval.domain.transcript import Dialog
 from agenteval.judge.compile import Seal, Task, compile_request, frame_tokens
 from agenteval.judge.faults import CUT_OFF, model_faults
 from agenteval.judge.group import Batch, group, turn_tokens, windows
-from agenteval.judge.panel import Answered, Said
+from agenteval.judge.panel import Said
 from agenteval.judge.parse import parse
 from agenteval.judge.verify import Flaw, Seen, Verified, verify, with_item
 from agenteval.judge.vote import vote
@@ -60,9 +60,6 @@ class ModelJudge:
             async with asyncio.timeout_at(until_s):
                 await asyncio.gather(*map(answer, group([ask for ask in asks if isinstance(ask, Question)])))
         return Said(answers, calls)
-
-    async def learn(self, dialog: Dialog, asks: Sequence[Ask], answers: Answered) -> None:
-        return None
 
     async def _batch(self, dialog: Dialog, batch: Batch, calls: list[Call]) -> dict[str, Verdict]:
         if batch.samples == 1:

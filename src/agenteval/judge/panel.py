@@ -31,10 +31,6 @@ class Step(Protocol):
         waits for others ends when the loop's clock passes `until_s`, with what it has, and tells all calls it made."""
         ...
 
-    async def learn(self, dialog: Dialog, asks: Sequence[Ask], answers: Answered) -> None:
-        """What a later step answered of the asks that this one left open."""
-        ...
-
 
 class Panel:
     def __init__(self, *steps: Step) -> None:
@@ -47,7 +43,7 @@ class Panel:
         calls: list[Call] = []
         left = list(asks)
         unanswered = Unscored(Cause.NEEDS_JUDGE)
-        for i, step in enumerate(self._steps):
+        for step in self._steps:
             if not left:
                 break
             try:
@@ -57,8 +53,6 @@ class Panel:
             except Exception as error:  # noqa: BLE001 - what breaks on one dialog does not end the run
                 unanswered = Unscored(Cause.MODEL_ERROR, f"{type(error).__name__}: {error}")
                 continue
-            for earlier in self._steps[:i]:
-                await earlier.learn(dialog, left, said.answers)
             answers.update(said.answers)
             calls.extend(said.calls)
             left = [ask for ask in left if ask.key not in said.answers]
@@ -87,6 +81,3 @@ class ByCode:
             return None
         except Exception as error:  # noqa: BLE001 - a plug-in's code is foreign
             return Unscored(Cause.RULE_ERROR, f"{type(error).__name__}: {error}")
-
-    async def learn(self, dialog: Dialog, asks: Sequence[Ask], answers: Answered) -> None:
-        return None

@@ -7,7 +7,7 @@ from agenteval.domain.forms import FormError
 from agenteval.domain.questions import Ask, Cause, Judged, Unscored, judged_from_json
 from agenteval.domain.records import StoredAnswer
 from agenteval.domain.transcript import Dialog
-from agenteval.judge.panel import Answered, Said
+from agenteval.judge.panel import Said
 
 
 class Stored:
@@ -19,9 +19,6 @@ class Stored:
     async def answer(self, dialog: Dialog, asks: Sequence[Ask], *, until_s: float | None = None) -> Said:
         found = {ask.key: _told(ask, self._answers[ask.key]) for ask in asks if ask.key in self._answers}
         return Said({key: answer for key, answer in found.items() if answer is not None})
-
-    async def learn(self, dialog: Dialog, asks: Sequence[Ask], answers: Answered) -> None:
-        return None
 
 
 def _told(ask: Ask, kept: StoredAnswer) -> Judged[Any] | Unscored | None:

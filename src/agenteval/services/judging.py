@@ -12,7 +12,7 @@ from agenteval.judge.encoder import Encoder
 from agenteval.judge.local import local_scorer
 from agenteval.judge.memo import MemoStep
 from agenteval.judge.model_judge import ModelJudge
-from agenteval.judge.panel import ByCode, Panel
+from agenteval.judge.panel import ByCode, Panel, Step
 from agenteval.judge.stored import Stored
 from agenteval.models.roles import Models
 
@@ -28,16 +28,15 @@ class Judging:
 
     def panel(self, memo: Memo) -> Panel:
         models = self.models
-        encoder = Encoder(local_scorer(), models.embedding, models.moderation)
-        if models.judge is None:
-            return Panel(ByCode(), MemoStep(memo, _identities(self.description)), encoder)
-        judge = ModelJudge(models.judge, self.secret)
-        return Panel(ByCode(), MemoStep(memo, _identities(self.description)), encoder, judge)
+        steps: list[Step] = [Encoder(local_scorer(), models.embedding, models.moderation)]
+        if models.judge is not None:
+            steps.append(ModelJudge(models.judge, self.secret))
+        return Panel(ByCode(), MemoStep(memo, _identities(self.description), Panel(*steps)))
 
     def recall(self, models: Json, memo: Memo, answers: Sequence[StoredAnswer]) -> Panel:
         """Answers as they were given, to these questions or to such with the same wording, by the `models` of a run's
         snapshot. Nobody is asked."""
-        return Panel(ByCode(), Stored(answers), MemoStep(memo, _identities(models)), Encoder(local_scorer()))
+        return Panel(ByCode(), Stored(answers), MemoStep(memo, _identities(models), Encoder(local_scorer())))
 
     @property
     def description(self) -> dict[str, Json]:

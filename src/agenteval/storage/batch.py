@@ -16,7 +16,6 @@ from sqlalchemy.dialects.sqlite import insert
 from sqlalchemy.exc import IntegrityError
 
 from agenteval.domain.errors import StorageError
-from agenteval.domain.json_value import Json
 from agenteval.domain.records import AttemptStarted, AttemptStatus, CaseRecord, TurnDone, TurnSending
 from agenteval.storage.codec import OUTCOME, RESULT, TURN, answer_row, call_row, dumps, time_text
 from agenteval.storage.tables import ANSWERS, ATTEMPTS, CALLS, MEMO, RESULTS, TURNS
@@ -31,7 +30,7 @@ class Remembered:
     """An answer for the memo."""
 
     key: str
-    answer: Json
+    answer: object
     at: datetime
 
 

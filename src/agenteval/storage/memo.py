@@ -40,7 +40,7 @@ class StoredMemo:
             self._asked.discard(ask)
         return ask.found or {}
 
-    async def put(self, answers: Mapping[str, Json]) -> None:
+    async def put(self, answers: Mapping[str, object]) -> None:
         at = self._clock.now()
         for key, answer in answers.items():
             await self._sink.put(Remembered(key, answer, at))
@@ -63,7 +63,7 @@ class DurableMemo:
     async def get(self, keys: Sequence[str]) -> Mapping[str, Json]:
         return await _read(self._store, keys)
 
-    async def put(self, answers: Mapping[str, Json]) -> None:
+    async def put(self, answers: Mapping[str, object]) -> None:
         at = self._clock.now()
         rows = [Remembered(key, answer, at) for key, answer in answers.items()]
         if rows:

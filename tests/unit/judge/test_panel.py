@@ -31,13 +31,14 @@ from agenteval.domain.transcript import Dialog, Turn
 from agenteval.judge.encoder import Encoder
 from agenteval.judge.local import CharNgrams
 from agenteval.judge.memo import MemoStep
-from agenteval.judge.panel import Answered, ByCode, Panel, Said
+from agenteval.judge.panel import ByCode, Panel, Said
 from agenteval.models import ModelContext
 from agenteval.models.roles import build
 from agenteval.net.guard import Guard
 from agenteval.net.session import Sessions
 from agenteval.settings import ModelSettings, Settings
 from tests.fakes.clock import FakeClock
+from tests.fakes.memory_memo import MemoryMemo
 from tests.fakes.scripted_judge import MemoryCapabilities, scripted_judge
 from tests.fakes.scripted_model import ScriptedModel, Status
 
@@ -55,17 +56,6 @@ class Seen(Form):
 
 DIALOG = Dialog((Turn(0, "什么颜色？", "不是红色，是蓝色"),))
 BLUE = {"colour": "blue", "quote": {"turn": 0, "text": "是蓝色"}}
-
-
-class MemoryMemo:
-    def __init__(self) -> None:
-        self.kept: dict[str, Json] = {}
-
-    async def get(self, keys: Sequence[str]) -> Mapping[str, Json]:
-        return {key: self.kept[key] for key in keys if key in self.kept}
-
-    async def put(self, answers: Mapping[str, Json]) -> None:
-        self.kept.update(answers)
 
 
 def coded(text: str) -> Question[Seen]:
@@ -118,8 +108,6 @@ class Broken:
     async def answer(self, dialog: Dialog, asks: Sequence[Ask], *, until_s: float | None = None) -> Said:
         raise self.error
 
-    async def learn(self, dialog: Dialog, asks: Sequence[Ask], answers: Answered) -> None: ...
-
 
 class TestBroken:
     QUESTION = Question("colour", Seen, "colour")
@@ -149,7 +137,7 @@ class TestMemo:
     async def ask(self, memo: MemoryMemo, dialog: Dialog, *asks: Question[Any], model: str = "m") -> int:
         """How many calls it took."""
         async with scripted_judge({"colour": BLUE}) as judge:
-            panel = Panel(ByCode(), MemoStep(memo, {Question: model}), judge.judge)
+            panel = Panel(ByCode(), MemoStep(memo, {Question: model}, judge.judge))
             said = await panel.answer(dialog, asks)
             assert all(isinstance(answer, Judged) for answer in said.answers.values())
             return len(judge.requests)
@@ -160,7 +148,7 @@ class TestMemo:
         assert await self.ask(memo, DIALOG, self.QUESTION) == 0
         async with scripted_judge({"colour": BLUE}) as judge:
             fresh = await judge.judge.answer(DIALOG, [self.QUESTION])
-        kept = await MemoStep(memo, {Question: "m"}).answer(DIALOG, [self.QUESTION])
+        kept = await MemoStep(memo, {Question: "m"}, Panel()).answer(DIALOG, [self.QUESTION])
         assert kept.answers == fresh.answers
 
     async def test_only_what_changed_is_asked(self) -> None:
@@ -186,7 +174,7 @@ class TestMemo:
         for line_break in ("\n", "\r\n", "\r", "\u2028"):
             dialog = Dialog((Turn(0, "什么颜色？", f"不是红色，{line_break}是蓝色"),))
             async with scripted_judge({"colour": BLUE}) as judge:
-                said = await Panel(MemoStep(memo, {Question: "m"}), judge.judge).answer(dialog, [question])
+                said = await Panel(MemoStep(memo, {Question: "m"}, judge.judge)).answer(dialog, [question])
             answer = said.answers[question.key]
             assert isinstance(answer, Judged)
             span = answer.value.quote.span
@@ -196,7 +184,7 @@ class TestMemo:
         memo = MemoryMemo()
         question = Question("user", UserOnly, "user", view=USER_TURNS)
         async with scripted_judge({"user": {"colour": "red"}}) as judge:
-            panel = Panel(MemoStep(memo, {Question: "m"}), judge.judge)
+            panel = Panel(MemoStep(memo, {Question: "m"}, judge.judge))
             for reply in ("是蓝色", "是红色"):
                 await panel.answer(Dialog((Turn(0, "什么颜色？", reply),)), [question])
             assert len(judge.requests) == 1
@@ -204,12 +192,12 @@ class TestMemo:
     async def test_failures_are_not_remembered(self) -> None:
         memo = MemoryMemo()
         async with scripted_judge({"colour": {"colour": "green"}}) as judge:
-            await Panel(MemoStep(memo, {Question: "m"}), judge.judge).answer(DIALOG, [self.QUESTION])
+            await Panel(MemoStep(memo, {Question: "m"}, judge.judge)).answer(DIALOG, [self.QUESTION])
         assert memo.kept == {}
 
     async def test_a_kind_without_identity_is_not_remembered(self) -> None:
         memo = MemoryMemo()
-        await Panel(MemoStep(memo, {}), Encoder(CharNgrams())).answer(DIALOG, [Similarity("a", "a")])
+        await Panel(MemoStep(memo, {}, Encoder(CharNgrams()))).answer(DIALOG, [Similarity("a", "a")])
         assert memo.kept == {}
 
 
