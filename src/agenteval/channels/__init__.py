@@ -17,8 +17,9 @@ from agenteval.plugins import Registry
 class ChannelFactory:
     """Base of all channel plug-ins: makes the channel to one target.
 
-    `name` is unique and the module's stem. `sends` is False when nothing outside is touched, so that a message need not
-    be marked before it is sent. A parameter that cannot be used is a `ValueError` from `__post_init__`, naming it.
+    `name` is unique and the module's stem. `sends` is False when nothing outside is touched (recorded dialogs): no
+    message is marked before it is sent then, and nothing is limited. A parameter that cannot be used is a `ValueError`
+    from `__post_init__`, naming it.
     """
 
     __pydantic_config__: ClassVar[ConfigDict] = {"extra": "forbid"}

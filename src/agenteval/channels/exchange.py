@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection
 from contextlib import nullcontext
 from contextvars import ContextVar
 from dataclasses import replace
+from functools import lru_cache
 from random import Random
 
 import orjson
@@ -35,7 +36,7 @@ async def exchange(
     message: str,
     *,
     clock: Clock,
-    timeout_s: float,
+    timeout_s: float | None,
     retries: int,
     limiter: Limits | None = None,
     secrets: Collection[str] = (),
@@ -46,16 +47,16 @@ async def exchange(
     A message that was not delivered is tried again up to `retries` times if that may help: after Retry-After (at most
     30 s), or after 0.5 s, 1 s, 2 s, ..., cut by `jitter` (0..1) to no less than half. What was delivered is never sent
     again. `timeout_s` and a place of `limiter` are for one try; `latency_ms` is that of the reply, without what was
-    waited for before. None of `secrets` stands in the turn, be it in reply, tool calls or error: what is stored, judged
-    and shown begins here.
+    waited for before. `timeout_s` None: the reply was recorded, and nobody is waited for. None of `secrets` stands in
+    the turn, be it in reply, tool calls or error: what is stored, judged and shown begins here.
     """
     message = clean(message)
-    hide = Redactor(secrets)
+    hide = _redactor(frozenset(secrets))
     attempt = 0
     while True:
         try:
             async with limiter.slot() if limiter else nullcontext():
-                reply = await _ask(conversation, message, clock, timeout_s, hide)
+                return await _ask(conversation, index, message, clock, timeout_s=timeout_s, hide=hide)
         except TargetError as error:
             if error.delivered or not error.retryable or attempt >= retries:
                 return _failed(index, message, error, hide)
@@ -64,20 +65,25 @@ async def exchange(
                 limiter.pause(wait_s)
             await clock.sleep(wait_s)
             attempt += 1
-        else:
-            return Turn(index, message, reply.reply, reply.tool_calls, reply.latency_ms)
 
 
-async def _ask(conversation: Conversation, message: str, clock: Clock, timeout_s: float, hide: Redactor) -> AgentReply:
-    """The reply, usable, with its latency. Whatever goes wrong is a TargetError."""
-    time_limit_s.set(timeout_s)
-    deadline = asyncio.timeout(timeout_s)
-    started_s = clock.monotonic_s()
+_redactor = lru_cache(maxsize=64)(Redactor)
+
+
+async def _ask(
+    conversation: Conversation, index: int, message: str, clock: Clock, *, timeout_s: float | None, hide: Redactor
+) -> Turn:
+    """The turn as it is kept. Whatever goes wrong is a TargetError."""
+    deadline = None
     try:
-        async with deadline:
+        if timeout_s is None:
+            return _turn(index, message, await conversation.send(message), hide)
+        time_limit_s.set(timeout_s)
+        started_s = clock.monotonic_s()
+        async with asyncio.timeout(timeout_s) as deadline:
             reply = await conversation.send(message)
         elapsed_ms = max(0.0, clock.monotonic_s() - started_s) * 1000
-        return _usable(reply if reply.recorded else replace(reply, latency_ms=elapsed_ms), hide)
+        return _turn(index, message, reply if reply.recorded else replace(reply, latency_ms=elapsed_ms), hide)
     except TargetError:
         raise
     except asyncio.CancelledError as error:
@@ -85,7 +91,7 @@ async def _ask(conversation: Conversation, message: str, clock: Clock, timeout_s
             raise
         raise TargetError("the agent's code cancelled itself", delivered=True) from error
     except Exception as error:
-        if deadline.expired():
+        if deadline and deadline.expired():
             raise TargetTimeout(f"no reply within {timeout_s:g} s") from error
         raise TargetError(described(error), delivered=True) from error
 
@@ -99,8 +105,8 @@ def described(error: BaseException) -> str:
     return f"{type(error).__name__}: {said}" if said else type(error).__name__
 
 
-def _usable(reply: AgentReply, hide: Redactor) -> AgentReply:
-    """The reply as it is kept. Raises TargetProtocolError when it is too large or no JSON."""
+def _turn(index: int, message: str, reply: AgentReply, hide: Redactor) -> Turn:
+    """Raises TargetProtocolError when the reply is too large or no JSON."""
 
     def tidy(text: str) -> str:
         return hide(clean(text))
@@ -109,11 +115,11 @@ def _usable(reply: AgentReply, hide: Redactor) -> AgentReply:
         replace(call, name=tidy(call.name), arguments=cleaned(call.arguments, tidy), result=cleaned(call.result, tidy))
         for call in reply.tool_calls
     )
-    usable = replace(reply, reply=cleaned(reply.reply, tidy), tool_calls=calls)
-    size = len(orjson.dumps([usable.reply, [[call.name, call.arguments, call.result] for call in calls]]))
+    said = cleaned(reply.reply, tidy)
+    size = len(orjson.dumps([said, [[call.name, call.arguments, call.result] for call in calls]]))
     if size > REPLY_CAP_BYTES:
         raise TargetProtocolError(f"the reply has {size} bytes, more than the {REPLY_CAP_BYTES} that are kept")
-    return usable
+    return Turn(index, message, said, calls, reply.latency_ms)
 
 
 def _failed(index: int, message: str, error: TargetError, hide: Redactor) -> Turn:

@@ -2,6 +2,7 @@
 
 import asyncio
 import math
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 from agenteval.channels.exchange import exchange
@@ -36,7 +37,7 @@ async def converse(
     time is left a message is not sent. Replies are cut off when they took longer than the limit together: what else
     took time is not the agent's fault."""
     turns: list[Turn] = []
-    spent_s = 0.0
+    spent_s, limit_s = 0.0, time.limit_s or math.inf
     conversation = agent.channel.open(started.conversation_id, case.id)
     try:
         if agent.sends:
@@ -52,9 +53,9 @@ async def converse(
                     index,
                     message,
                     clock=clock,
-                    timeout_s=min(agent.target.timeout_s, (time.limit_s or math.inf) - spent_s),
+                    timeout_s=min(agent.target.timeout_s, limit_s - spent_s) if agent.sends else None,
                     retries=agent.target.retries,
-                    limiter=agent.limiter,
+                    limiter=agent.limiter if agent.sends else None,
                     secrets=agent.target.secrets,
                 )
             turns.append(turn)
@@ -64,14 +65,14 @@ async def converse(
             if turn.status is not TurnStatus.OK:
                 break
     finally:
-        await _close(conversation, _CLOSE_S if agent.sends else None)
+        await _close(conversation, waits=agent.sends)
     return Dialog(tuple(turns))
 
 
-async def _close(conversation: Conversation, timeout_s: float | None) -> None:
+async def _close(conversation: Conversation, *, waits: bool) -> None:
     """Whatever goes wrong here comes after the last word and changes nothing."""
     try:
-        async with asyncio.timeout(timeout_s):
+        async with asyncio.timeout(_CLOSE_S) if waits else nullcontext():
             await conversation.close()
     except Exception:  # noqa: BLE001, S110
         pass

@@ -61,7 +61,7 @@ class ReplayConversation:
         if self._index == len(self._dialog):
             raise TargetError(f"the recorded dialog of case {self._case_id!r} ends after {self._index} turns")
         turn = self._dialog[self._index]
-        if clean(turn.sent_message) != message:
+        if turn.sent_message != message and clean(turn.sent_message) != message:
             raise TargetError(
                 f"turn {self._index} of case {self._case_id!r} has another message recorded: {turn.sent_message:.80}",
                 fix="replay a dialog with the scenario that it was recorded with",
