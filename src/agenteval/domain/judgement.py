@@ -144,7 +144,7 @@ def _world(rules: Sequence[_Fixed], policy: EffectivePolicy) -> _World:
     l1_rules = [rule.passed for rule in rules if rule.result.layer is Layer.L1]
     l2_scores = [rule.score for rule in rules if rule.result.layer is Layer.L2]
     l1 = all(l1_rules) if l1_rules else None
-    l2 = sum(l2_scores, Fraction(0)) / len(l2_scores) if l2_scores else None
+    l2 = _mean(l2_scores)
     layered = _layered(l1, l2, rules_passed, policy)
     level, source = _level(rules, layered, rules_passed, policy)
     return _World(level, source, layered, rules_passed, weighted, l1, l2)
@@ -196,16 +196,22 @@ def _combined(explicit: Sequence[_Fixed], weighted: Fraction | None, policy: Eff
 
 
 def _weighted_mean(explicit: Sequence[_Fixed]) -> Fraction | None:
-    if not explicit:
-        return None
+    if len(explicit) < 2:
+        return explicit[0].score if explicit else None
     weights = sum((rule.result.weight for rule in explicit), Fraction(0))
     return sum((rule.result.weight * rule.score for rule in explicit), Fraction(0)) / weights
 
 
+def _mean(scores: Sequence[Fraction]) -> Fraction | None:
+    if len(scores) < 2:
+        return scores[0] if scores else None
+    return sum(scores, Fraction(0)) / len(scores)
+
+
 def _agreed(values: Iterable[T | None]) -> T | None:
     """What all worlds say, None when they differ."""
-    distinct = set(values)
-    return distinct.pop() if len(distinct) == 1 else None
+    first, *others = values
+    return first if all(other == first for other in others) else None
 
 
 def _extremes(values: Iterable[T | None]) -> tuple[T, T] | None:

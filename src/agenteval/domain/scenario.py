@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 from agenteval.domain.json_value import Json
@@ -83,6 +84,7 @@ class EffectivePolicy:
             raise ValueError(f"rule_pass_threshold must be within 0..1, not {float(self.rule_pass_threshold):g}")
 
     @classmethod
+    @lru_cache(maxsize=1024)  # the cases of a run share a few
     def of(cls, *policies: Policy) -> "EffectivePolicy":
         """The nearest wins: `of(case, scenario, campaign)`."""
         merged = Policy()

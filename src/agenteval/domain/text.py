@@ -221,6 +221,8 @@ def clean(text: str) -> str:
 
 def language(text: str) -> Language:
     """The language that carries the text. Capitalised Latin words count for neither: they are names in both."""
+    if text.isascii():
+        return "en"
     return "zh" if len(_IDEOGRAPH.findall(text)) > 2 * len(_LOWERCASE_WORD.findall(text)) else "en"
 
 

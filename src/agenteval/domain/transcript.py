@@ -46,7 +46,7 @@ class Turn:
 
     @property
     def reply_text(self) -> str:
-        return extract_reply_text(self.reply)
+        return self.reply if isinstance(self.reply, str) else extract_reply_text(self.reply)
 
     @property
     def answered(self) -> bool:
@@ -68,6 +68,14 @@ class Dialog:
 
     def __getitem__(self, index: int) -> Turn:
         return self.turns[index]
+
+    @cached_property
+    def size(self) -> int:
+        """Characters, of all that was said together."""
+        return sum(
+            len(turn.sent_message) + len(turn.reply_text) + sum(len(as_text(call.result)) for call in turn.tool_calls)
+            for turn in self
+        )
 
     @property
     def silent(self) -> bool:

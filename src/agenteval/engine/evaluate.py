@@ -1,7 +1,6 @@
 """The only place where rules meet the panel: ask until nothing new comes, then conclude, then decide."""
 
 import asyncio
-import inspect
 from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -100,15 +99,15 @@ def _judged(
 async def _concluded(
     bound: BoundRule, result: RuleResult | Awaitable[RuleResult], time: TimeLimit, until_s: float | None
 ) -> RuleResult:
-    limit = asyncio.timeout_at(until_s)
+    limit = None
     try:
-        if inspect.isawaitable(result):
-            async with limit:
+        if not isinstance(result, RuleResult):
+            async with asyncio.timeout_at(until_s) as limit:
                 result = await result
         canonical(result.detail)  # what is not JSON could not be stored
         return result
     except Exception as error:  # noqa: BLE001 - as above
-        if limit.expired():
+        if limit and limit.expired():
             return _unsettled(bound, Cause.MODEL_ERROR, str(time))
         return _failed(bound, error)
 

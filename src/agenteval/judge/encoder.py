@@ -46,12 +46,13 @@ class Encoder:
         answers.update({ask.key: ranked for ask in asks if isinstance(ask, Ranking) and (ranked := self._ranked(ask))})
         if self._embedder is None:
             answers.update({ask.key: likeness for ask in alike if (likeness := self._alike(ask))})
-        with suppress(TimeoutError):
-            async with asyncio.timeout_at(until_s):
-                if alike and self._embedder is not None:
-                    answers.update(await self._embedded(self._embedder, alike, calls))
-                if texts and self._moderator is not None:
-                    answers.update(await self._moderated(self._moderator, texts, calls))
+        if alike or texts:
+            with suppress(TimeoutError):
+                async with asyncio.timeout_at(until_s):
+                    if alike and self._embedder is not None:
+                        answers.update(await self._embedded(self._embedder, alike, calls))
+                    if texts and self._moderator is not None:
+                        answers.update(await self._moderated(self._moderator, texts, calls))
         return Said(answers, calls)
 
     def _alike(self, ask: Similarity) -> Judged[Likeness] | None:
