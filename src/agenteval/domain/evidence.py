@@ -100,15 +100,9 @@ _Finder = Callable[[str], Iterable[_Place]]
 
 def _search(sources: Sources, quote: str, cited: int, speaker: Speaker) -> Span | int | None:
     """The span; or the turn where the quote stands only with its negation cut off; or None."""
-    finders = _finders(quote)
-    nearest_first = sorted(sources.turns, key=lambda turn: (abs(turn - cited), turn))
-    here, elsewhere = (
-        [turn for turn in nearest_first if turn == cited],
-        [turn for turn in nearest_first if turn != cited],
-    )
-    for turns in (here, elsewhere):
+    for turns in _nearest_first(sources.turns, cited):
         cut: int | None = None
-        for match, find in finders.items():
+        for match, find in _finders(quote):
             for turn in turns:
                 for source, text in enumerate(sources.texts(turn, speaker)):
                     for start, end, negation_cut in find(text):
@@ -120,15 +114,18 @@ def _search(sources: Sources, quote: str, cited: int, speaker: Speaker) -> Span 
     return None
 
 
-def _finders(quote: str) -> dict[Match, _Finder]:
-    finders: dict[Match, _Finder] = {
-        Match.EXACT: lambda text: _places(exact_occurrences(quote, text), text),
-        Match.NORMALISED: lambda text: _places(occurrences(quote, text), text),
-    }
+def _nearest_first(turns: Sequence[int], cited: int) -> Iterator[Sequence[int]]:
+    if cited in turns:
+        yield [cited]
+    yield sorted((turn for turn in turns if turn != cited), key=lambda turn: (abs(turn - cited), turn))
+
+
+def _finders(quote: str) -> Iterator[tuple[Match, _Finder]]:
+    yield Match.EXACT, lambda text: _places(exact_occurrences(quote, text), text)
+    yield Match.NORMALISED, lambda text: _places(occurrences(quote, text), text)
     parts = [part for part in _ELLIPSIS.split(quote) if part]
     if _ELLIPSIS.search(quote) and all(_is_distinct(quote_form(part)) for part in parts):
-        finders[Match.ELIDED] = lambda text: _elided(parts, text)
-    return finders
+        yield Match.ELIDED, lambda text: _elided(parts, text)
 
 
 def _places(spans: Iterable[tuple[int, int]], text: str) -> Iterator[_Place]:

@@ -46,17 +46,18 @@ def _parse(text: str, keys: Collection[str], *, cut: bool) -> Parsed:
     if len(text) > MAX_CHARS:
         raise UnparsableAnswer(f"the answer is longer than {MAX_CHARS} characters")
     text = text.removeprefix("\ufeff").strip()
+    unstorable = "\\u" in text or _UNSTORABLE.search(text) is not None  # escaped, or as they are
     answer = _REASONING.sub("", text, count=1)
     for whole in (text, _FENCE.sub("", answer)):
         if (value := _decode(whole)) is not None:
-            return _only_one([(value, False)], keys)
+            return _only_one([(value, False)], keys, unstorable=unstorable)
     if cut:
         raise UnparsableAnswer("the answer was cut off by the length limit")
     if not answer:
         raise UnparsableAnswer("the answer is empty")
     if _REASONING_START.match(answer):
         raise UnparsableAnswer("the answer ends inside its reasoning block")
-    return _only_one(_objects(answer), keys)
+    return _only_one(_objects(answer), keys, unstorable=unstorable)
 
 
 # Only blocks that open the text are cut. Tags further on may be the agent's words, and cutting up to one of these could
@@ -66,7 +67,8 @@ _REASONING_START = re.compile(r"<(?:think|thinking|reasoning)>", re.IGNORECASE)
 _FENCE = re.compile(r"\A```\w*|```\Z")
 
 
-def _only_one(values: Iterable[tuple[object, bool]], keys: Collection[str]) -> Parsed:
+def _only_one(values: Iterable[tuple[object, bool]], keys: Collection[str], *, unstorable: bool) -> Parsed:
+    """`unstorable`: the values may hold code points that storage cannot."""
     found = [
         (verdict, repaired or verdict is not value) for value, repaired in values for verdict in _verdicts(value, keys)
     ]
@@ -76,6 +78,8 @@ def _only_one(values: Iterable[tuple[object, bool]], keys: Collection[str]) -> P
         raise UnparsableAnswer(f"the answer has {len(found)} JSON objects with the expected keys instead of one")
     [(verdict, repaired)] = found
     data = {key: verdict[key] for key in keys if key in verdict}
+    if not unstorable:
+        return Parsed(data, repaired)
     storable = {key: _storable(value) for key, value in data.items()}
     return Parsed(storable, repaired or storable != data)
 

@@ -1,12 +1,14 @@
 """From an answer's JSON to its form: aliases mapped, every quote looked up in the transcript."""
 
 import re
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
 
+from agenteval.domain.caching import per_class
 from agenteval.domain.evidence import Match, Rejected, Span, Speaker, locate
 from agenteval.domain.forms import Form, FormError, Path, Quote, Reader, dump, read
 from agenteval.domain.questions import Cause, Question, View
@@ -124,6 +126,17 @@ def _word(text: str) -> str:
     return fold(text).strip(" .。!！*\"'“”")
 
 
+@per_class
+def _words(kind: type[StrEnum]) -> Mapping[str, StrEnum]:
+    """Each word that means exactly one member: its own comes before the others."""
+    own, others = defaultdict[str, list[StrEnum]](list), defaultdict[str, list[StrEnum]](list)
+    for member in kind:
+        own[_word(member.value)].append(member)
+        for word in ALIASES.get(member.value, ()):
+            others[word].append(member)
+    return {word: members[0] for word, members in (others | own).items() if len(members) == 1}
+
+
 class _Evidence(Reader):
     def __init__(self, seen: Seen, rejected: Mapping[Path, object] | None = None) -> None:
         self._seen = seen
@@ -133,11 +146,11 @@ class _Evidence(Reader):
         self.dropped: list[str] = []
 
     def choice(self, kind: type[StrEnum], raw: object, path: Path) -> StrEnum:
-        word = _word(str(raw)) if isinstance(raw, str | bool) else ""
-        meant = [m for m in kind if word == _word(m.value)] or [m for m in kind if word in ALIASES.get(m.value, ())]
-        if len(meant) != 1:
-            raise FormError(path, f"must be one of {', '.join(kind)}, not {raw!r}")
-        return meant[0]
+        if isinstance(raw, str | bool):
+            words = _words(kind)
+            if meant := words.get(str(raw)) or words.get(_word(str(raw))):
+                return meant
+        raise FormError(path, f"must be one of {', '.join(kind)}, not {raw!r}")
 
     def quote(self, kind: type[Quote], raw: Mapping[str, Any], path: Path) -> Quote:
         text: str = raw["text"]
