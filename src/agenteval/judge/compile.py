@@ -37,7 +37,7 @@ class Seal(NamedTuple):
 
     @classmethod
     def of(cls, secret: bytes, dialog: Dialog, sample: int) -> "Seal":
-        digest = hmac.new(secret, f"{dialog.digest}:{sample}".encode(), hashlib.sha256).digest()
+        digest = hmac.digest(secret, f"{dialog.digest}:{sample}".encode(), "sha256")
         return cls(digest[:8].hex(), int.from_bytes(digest[8:11]))
 
     def place(self, key: str) -> bytes:
@@ -50,7 +50,7 @@ def compile_request(
 ) -> ChatRequest:
     """`tasks` in the order in which they are asked; a guide stands once, above its tasks."""
     messages = (
-        Message("system", f"{FRAME.replace('{fence}', seal.mark)}\n\n{instructions(tasks)}"),
+        Message("system", f"{FRAME.replace('{fence}', seal.mark)}\n\n{instructions(tuple(tasks))}"),
         Message("user", transcript(dialog, view, seal.mark) + _rejected(tasks, seal.mark)),
     )
     answer = answer_schema(tuple((task.id, task.form) for task in tasks))
@@ -64,7 +64,8 @@ def compile_request(
     )
 
 
-def instructions(tasks: Sequence[Task]) -> str:
+@lru_cache(maxsize=512)
+def instructions(tasks: tuple[Task, ...]) -> str:
     by_guide: dict[str, list[str]] = {}
     for task in tasks:
         again = "\n  Your last answer was rejected; why stands below the transcript." if task.flaw else ""
@@ -136,7 +137,8 @@ def answer_schema(tasks: tuple[tuple[str, type[Form]], ...]) -> Mapping[str, Any
     }
 
 
-def frame_tokens(tasks: Sequence[Task]) -> int:
+@lru_cache(maxsize=512)
+def frame_tokens(tasks: tuple[Task, ...]) -> int:
     """Estimated tokens of a request for `tasks` beside its transcript."""
     form = canonical(answer_schema(tuple((task.id, task.form) for task in tasks))).decode()
     return estimated_tokens(FRAME + instructions(tasks) + form)

@@ -1,9 +1,9 @@
 """Questions to a chat model: group, compile, call, parse, verify, ask again once, merge windows, vote."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from agenteval.domain.errors import ContextTooLong, ModelError, Pending, UnparsableAnswer
 from agenteval.domain.forms import Path
@@ -25,6 +25,7 @@ ANSWER_TOKENS = 4096
 SHRINKS = 3
 """How often the window is halved when a provider says that an estimated request is too long after all."""
 
+T = TypeVar("T")
 Verdict = Judged[Any] | Unscored
 
 
@@ -58,19 +59,19 @@ class ModelJudge:
 
         with suppress(TimeoutError):
             async with asyncio.timeout_at(until_s):
-                await asyncio.gather(*map(answer, group([ask for ask in asks if isinstance(ask, Question)])))
+                await _together([answer(batch) for batch in group([ask for ask in asks if isinstance(ask, Question)])])
         return Said(answers, calls)
 
     async def _batch(self, dialog: Dialog, batch: Batch, calls: list[Call]) -> dict[str, Verdict]:
+        samples = await _together([self._sample(dialog, batch, sample, calls) for sample in range(batch.samples)])
         if batch.samples == 1:
-            return await self._sample(dialog, batch, 0, calls)
-        samples = await asyncio.gather(*(self._sample(dialog, batch, sample, calls) for sample in range(batch.samples)))
+            return samples[0]
         return {question.key: vote([sample[question.key] for sample in samples]) for question in batch.questions}
 
     async def _sample(self, dialog: Dialog, batch: Batch, sample: int, calls: list[Call]) -> dict[str, Verdict]:
         """One vote on the batch, over as many windows as the dialog needs."""
         context = self._model.context_tokens
-        asked = frame_tokens([Task(f"q{i}", q.form, q.text, q.guide) for i, q in enumerate(batch.questions)])
+        asked = frame_tokens(tuple(Task(f"q{i}", q.form, q.text, q.guide) for i, q in enumerate(batch.questions)))
         turns = batch.view.turns(dialog)
         sizes = turn_tokens(turns, batch.view)
         budget = context - min(ANSWER_TOKENS, context // 4) - asked
@@ -79,8 +80,8 @@ class ModelJudge:
             if views is None:
                 break
             try:
-                parts = await asyncio.gather(
-                    *(_Round(self._model, self._secret, dialog, view, calls).judge(batch, sample) for view in views)
+                parts = await _together(
+                    [_Round(self._model, self._secret, dialog, view, calls).judge(batch, sample) for view in views]
                 )
             except ContextTooLong:
                 budget = min(budget, sum(sizes)) // 2
@@ -92,6 +93,11 @@ class ModelJudge:
         detail = f"a single turn does not fit into the model's context (AGENTEVAL_JUDGE_CONTEXT_TOKENS is {context})"
         too_long = Unscored(Cause.TOO_LONG, detail)
         return {question.key: too_long for question in batch.questions}
+
+
+async def _together(work: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
+    """All at once; what is alone, as it mostly is, needs no task."""
+    return [await work[0]] if len(work) == 1 else await asyncio.gather(*work)
 
 
 class _Round:

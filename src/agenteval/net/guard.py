@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import NamedTuple, TypeAlias
 
@@ -66,6 +67,7 @@ class Origin(NamedTuple):
         return f"{self.scheme}://{self.host}:{self.port}"
 
 
+@lru_cache(maxsize=1024)
 def origin(url: str) -> Origin:
     """Scheme, host and port. Raises NetError for anything but a plain http or https URL without user and password."""
     match = _URL.match(url)
