@@ -133,6 +133,7 @@ IMPORTERS: Mapping[str, tuple[str, ...]] = {
         "agenteval.channels",
         "agenteval.rules",
     ),
+    "pytest": ("agenteval.pytest_plugin",),
     "re2": ("agenteval.domain", "agenteval.rules", "agenteval.datasets"),
     "rich": ("agenteval.cli", "agenteval.reporting"),
     "sqlalchemy": ("agenteval.storage",),

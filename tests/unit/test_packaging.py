@@ -1,5 +1,6 @@
 """What a user installs: the locks pin all that is declared, by hash and without naming where it came from."""
 
+import importlib
 import re
 import sys
 import tomllib
@@ -53,6 +54,11 @@ def test_a_lock_satisfies_what_is_declared(lock: str, declared: list[str]) -> No
 
 def test_development_has_the_versions_that_users_have() -> None:
     assert versions("requirements.lock").items() <= versions("requirements-dev.lock").items()
+
+
+def test_pytest_finds_the_plugin_where_it_is_declared() -> None:
+    plugin = importlib.import_module(PROJECT["project"]["entry-points"]["pytest11"]["agenteval"])
+    assert callable(plugin.pytest_addoption)
 
 
 def test_the_core_stays_small() -> None:

@@ -7,10 +7,8 @@ interrupted or superseded by a later attempt is `<skipped>`. A partial success p
 from collections.abc import AsyncIterator, Iterator, Mapping
 from datetime import datetime
 
-from agenteval.domain.json_value import as_text
 from agenteval.domain.outcome import RuleResult
 from agenteval.domain.text import Language
-from agenteval.domain.transcript import Turn
 from agenteval.reporting import figures
 from agenteval.reporting.escape import for_xml, for_xml_attribute
 from agenteval.reporting.explain import why
@@ -23,8 +21,8 @@ from agenteval.reporting.reading import (
     l1_text,
     l2_text,
     provisional,
-    reply_text,
     result_status,
+    turn_lines,
 )
 from agenteval.reporting.report import RunReport
 
@@ -81,7 +79,7 @@ def _testcase(entry: Entry, labels: Labels) -> Iterator[str]:
     if kind := _kind(entry):
         yield _ending(kind, entry, labels)
     if attempt and len(attempt.dialog):
-        dialog = "\n".join(line for turn in attempt.dialog for line in _turn(turn, labels))
+        dialog = "\n".join(line for turn in attempt.dialog for line in turn_lines(turn, labels))
         yield f"<system-out>{for_xml(dialog)}</system-out>\n"
     yield "</testcase>\n"
 
@@ -98,13 +96,6 @@ def _ending(kind: str, entry: Entry, labels: Labels) -> str:
 
 def _rule_text(result: RuleResult, labels: Labels) -> str:
     return f"{figures.score(result.score)} · {result_status(result, labels)}"
-
-
-def _turn(turn: Turn, labels: Labels) -> Iterator[str]:
-    yield f"[{turn.index + 1}] {labels('user')}{labels('colon')}{turn.sent_message}"
-    for call in turn.tool_calls:
-        yield f"[{turn.index + 1}] {labels('tool')} {call.name}({as_text(call.arguments)}) → {as_text(call.result)}"
-    yield f"[{turn.index + 1}] {labels('agent')}{labels('colon')}{reply_text(turn, labels)}"
 
 
 def _properties(values: Mapping[str, object]) -> str:

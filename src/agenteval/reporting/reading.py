@@ -123,6 +123,14 @@ def reply_text(turn: Turn, labels: Labels) -> str:
     return labels("reply.blank") if is_blank(turn.reply_text) else turn.reply_text
 
 
+def turn_lines(turn: Turn, labels: Labels) -> Iterator[str]:
+    """What was said and done in a turn, in plain text."""
+    yield f"[{turn.index + 1}] {labels('user')}{labels('colon')}{turn.sent_message}"
+    for call in turn.tool_calls:
+        yield f"[{turn.index + 1}] {labels('tool')} {call.name}({as_text(call.arguments)}) → {as_text(call.result)}"
+    yield f"[{turn.index + 1}] {labels('agent')}{labels('colon')}{reply_text(turn, labels)}"
+
+
 # ---- layers and rules ------------------------------------------------------------------------------------------------
 
 
