@@ -379,7 +379,7 @@ async def test_what_is_no_json_is_told_as_such() -> None:
     [
         ("no_such_module_anywhere:reply", "ModuleNotFoundError"),
         ("no/such/agent.py:reply", "FileNotFoundError"),
-        (f"{HERE}:no_such_function", "AttributeError"),
+        (f"{HERE}:no_such_function", f"AttributeError: {HERE} has no 'no_such_function'"),
         (f"{HERE}:takes_too_little", "it must be importable from the working directory and take (message, session)"),
         (f"{HERE}:HERE", "TypeError"),
     ],

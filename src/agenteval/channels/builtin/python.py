@@ -97,6 +97,8 @@ class PythonChannel:
             with redirect_stdout(sys.stderr):
                 found = _imported(module)
                 for part in name.split("."):
+                    if not hasattr(found, part):
+                        raise AttributeError(f"{module} has no {part!r}")
                     found = getattr(found, part)
                 inspect.signature(found).bind("message", "session")
         except (Exception, SystemExit) as error:
