@@ -23,6 +23,8 @@ from agenteval.net.session import JSON_HEADERS, Response, Session
 _CHECK_TIMEOUT_S = 10.0
 _EXCERPT = 200
 _LOOKED_AT_BYTES = 8 * 1024
+_STREAM = "text/event-stream"
+_PAGE = (b"<!doctype html", b"<html")
 _ADVICE = {
     400: "check the request's body against what the agent expects",
     401: "check the key in the target's headers",
@@ -55,7 +57,7 @@ class Endpoint:
     async def request(
         self, method: str, url: str, *, body: Json = None, headers: Mapping[str, str] | None = None
     ) -> Response:
-        """The response if it is a 2xx; `body` None sends none."""
+        """The response if it is a 2xx and may be a reply; `body` None sends none."""
         sent = {name.lower(): value for name, value in {**JSON_HEADERS, **(headers or {})}.items()}
         try:
             response = await self._session.request(
@@ -69,6 +71,8 @@ class Endpoint:
             raise self._failure(error) from error
         if not 200 <= response.status < 300:
             raise self._refusal(response)
+        if unusable := self._no_reply(response):
+            raise unusable
         return response
 
     async def close(self) -> None:
@@ -103,6 +107,21 @@ class Endpoint:
             leads_to = self._redact(response.headers.get("Location", "nowhere"))
             return TargetError(f"the agent answered {status}, a redirect to {leads_to}", fix="give the final url")
         return TargetError(message, fix=_ADVICE.get(status, ""))
+
+    def _no_reply(self, response: Response) -> TargetError | None:
+        """What an agent's words cannot be in, so that it is the settings that are wrong, not the agent."""
+        kind = response.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+        if kind == _STREAM:
+            return TargetError(
+                f"the agent answers with a stream ({kind}), which is not supported",
+                fix="ask for the whole reply at once, such as by stream: false in the request",
+            )
+        if response.body.lstrip()[:20].lower().startswith(_PAGE):
+            return TargetError(
+                f"the agent answers with a web page (content type {kind or 'not told'}){self._excerpt(response)}",
+                fix="check the url, and the key in the target's headers: it may be a login page",
+            )
+        return None
 
     def _excerpt(self, response: Response) -> str:
         """The beginning of the body, without secrets before it is cut: the rest of one would still be one."""

@@ -91,6 +91,44 @@ async def test_each_failure_is_told_and_belongs_to_whom_it_should(
     assert len(agent.received) == 1
 
 
+@pytest.mark.parametrize("reply", ["reply", None])
+@pytest.mark.parametrize(
+    ("kind", "body", "error"),
+    [
+        (
+            "text/event-stream",
+            "data: 您好\n\n",
+            "a stream (text/event-stream), which is not supported (ask for the whole",
+        ),
+        ("Text/Event-Stream; charset=utf-8", "", "a stream (text/event-stream)"),
+        (
+            "text/html",
+            " <!DOCTYPE html><title>Log in</title>",
+            "a web page (content type text/html): <!DOCTYPE html><ti",
+        ),
+        (
+            "application/json",
+            "<html>",
+            "a web page (content type application/json): <html> (check the url, and the key",
+        ),
+    ],
+)
+async def test_what_no_agent_says_is_a_matter_of_the_settings(
+    reply: str | None, kind: str, body: str, error: str
+) -> None:
+    answer = web.Response(body=body.encode(), headers={"Content-Type": kind})
+    async with ScriptedAgent(answer) as agent:
+        (turn,) = await talk("http", {"url": agent.url, "reply": reply}, "你好", retries=3)
+    assert (turn.status, turn.reply, len(agent.asked)) == (NOT_DELIVERED, None, 1)
+    assert error in turn.error
+
+
+async def test_words_of_the_type_that_frameworks_give_them_are_a_reply() -> None:
+    async with ScriptedAgent(web.Response(text="<b>您好</b>", content_type="text/html")) as agent:
+        (turn,) = await talk("http", {"url": agent.url}, "你好")
+    assert (turn.status, turn.reply) == (OK, "<b>您好</b>")
+
+
 @pytest.mark.parametrize("path", ["hang", "drip"])
 async def test_no_complete_reply_in_time_is_a_timeout(agent: FaultyAgent, path: str) -> None:
     turn = await ask(agent, path, timeout_s=0.05)

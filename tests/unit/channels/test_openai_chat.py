@@ -73,7 +73,7 @@ async def test_what_the_agent_said_is_its_reply(fields: Mapping[str, Any], reply
     "body",
     [
         b"",
-        b"<html>",
+        b"bad gateway",
         b"[]",
         b'{"choices": []}',
         b'{"choices": [{"message": "hi"}]}',
