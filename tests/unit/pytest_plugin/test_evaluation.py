@@ -8,6 +8,7 @@ import yaml
 
 import agenteval.pytest_plugin.evaluation  # loaded once, not again in each suite
 import agenteval.storage.migrations.upgrade  # noqa: F401 - likewise
+from tests.fakes.pages import ROOT, blocks
 
 pytest_plugins = ["pytester"]
 
@@ -328,6 +329,13 @@ def test_one(agenteval):
 """
     )
     ended.assert_outcomes(passed=1)
+
+
+def test_the_suites_of_the_guide_pass(suite: Suite) -> None:
+    for block in blocks(ROOT / "docs" / "how-to" / "test-with-pytest.md"):
+        if block.file:
+            suite.write(f"tests/{block.file}", block.text)
+    suite.run("").assert_outcomes(passed=6)
 
 
 def test_pytest_starts_as_fast_as_without_it_and_nobody_else_needs_pytest() -> None:
