@@ -13,6 +13,7 @@ from agenteval.domain.ports import Usage
 from agenteval.domain.statistics import (
     Interval,
     disagreement,
+    effective_n,
     interval,
     mean,
     pass_at_k,
@@ -48,13 +49,15 @@ class MeasureName(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Measure:
     """A mean over attempts: measured in `n` of `of`. `value` is None when n is 0. `worst_case` lets what was not
-    measured enter at its low bound; None when there is nothing to measure."""
+    measured enter at its low bound; None when there is nothing to measure. `interval` is as wide as that of
+    `effective_n` attempts at different cases."""
 
     value: Fraction | None
     n: int
     of: int
     worst_case: Fraction | None
     interval: Interval | None
+    effective_n: Fraction
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,6 +284,7 @@ class _Series:
             of=self._of,
             worst_case=self._worst / self._of if self._of else None,
             interval=interval(cases),
+            effective_n=effective_n(cases),
         )
 
 

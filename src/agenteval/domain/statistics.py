@@ -56,19 +56,24 @@ def icc1(values_by_case: Sequence[Sequence[Fraction]]) -> Fraction:
     return max(Fraction(0), (between - within) / spread) if spread else Fraction(1)
 
 
+def effective_n(values_by_case: Sequence[Sequence[Fraction]]) -> Fraction:
+    """How many independent scores say as much as the scored repeats of each case do: N / (1 + (r - 1)·ρ), the design
+    effect of Kish 1965, where r is the mean number of repeats per case and ρ = `icc1`. 0 when nothing was scored."""
+    cases = [case for case in values_by_case if case]
+    total = sum(len(case) for case in cases)
+    return total / (1 + (Fraction(total, len(cases)) - 1) * icc1(cases)) if cases else Fraction(0)
+
+
 def interval(values_by_case: Sequence[Sequence[Fraction]]) -> Interval | None:
     """95 % interval of the mean of scores in [0, 1], given as the scored repeats of each case.
 
     Wilson 1927 with p = mean of all N repeats (conservative for means on [0, 1]: their variance is at most p(1 - p))
-    and n = N / (1 + (r - 1)·ρ), the design effect of Kish 1965, where r is the mean number of repeats per case and
-    ρ = `icc1`. None when nothing was scored.
+    and n = `effective_n`. None when nothing was scored.
     """
-    cases = [case for case in values_by_case if case]
-    average = mean([value for case in cases for value in case])
+    average = mean([value for case in values_by_case for value in case])
     if average is None:
         return None
-    total = sum(len(case) for case in cases)
-    n = float(total / (1 + (Fraction(total, len(cases)) - 1) * icc1(cases)))
+    n = float(effective_n(values_by_case))
     p = float(average)
     centre = (p + Z_95**2 / (2 * n)) / (1 + Z_95**2 / n)
     half_width = Z_95 / (1 + Z_95**2 / n) * sqrt(float(average * (1 - average)) / n + Z_95**2 / (4 * n * n))

@@ -120,7 +120,7 @@ def _note(of: Measure, summary: RunSummary, labels: Labels) -> str:
     if of.value is None:
         why = causes(summary, labels) or labels("no_causes" if summary.attempts else "not_yet")
         return labels("colon").join([labels("not_measured"), why])
-    return labels("small_n") if of.n < SMALL_N else ""
+    return labels("small_n") if of.effective_n < SMALL_N else ""
 
 
 def causes(summary: RunSummary, labels: Labels) -> str:

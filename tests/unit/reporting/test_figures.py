@@ -6,8 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agenteval.domain.outcome import CaseOutcome, Source, SuccessLevel
 from agenteval.domain.questions import Cause
-from agenteval.domain.run_summary import Measure, Share, Tally, UsageTotal
+from agenteval.domain.run_summary import AttemptFacts, Measure, Share, Tally, UsageTotal
+from agenteval.domain.scenario import EffectivePolicy
 from agenteval.domain.statistics import Interval
 from agenteval.reporting import figures
 from agenteval.reporting.labels import Labels
@@ -57,7 +59,7 @@ def test_percent_and_share_in_both_languages() -> None:
 
 
 def test_interval() -> None:
-    measure = Measure(Fraction(1, 2), 2, 2, Fraction(1, 2), Interval(0.0945, 0.9055))
+    measure = Measure(Fraction(1, 2), 2, 2, Fraction(1, 2), Interval(0.0945, 0.9055), Fraction(2))
     assert figures.interval(measure, EN) == "9.5–90.5 %"
 
 
@@ -66,7 +68,9 @@ def test_interval() -> None:
     [(0.00001, 0.99999, "0.1–99.9 %"), (0.0, 1.0, "0–100 %"), (0.9996, 0.9999, "99.9–99.9 %")],
 )
 def test_no_bound_of_an_interval_looks_as_if_it_were_0_or_100(low: float, high: float, shown: str) -> None:
-    assert figures.interval(Measure(Fraction(1, 2), 2, 2, Fraction(1, 2), Interval(low, high)), EN) == shown
+    assert (
+        figures.interval(Measure(Fraction(1, 2), 2, 2, Fraction(1, 2), Interval(low, high), Fraction(2)), EN) == shown
+    )
 
 
 def test_the_summary_tells_n_of_n_worst_case_and_what_to_mind() -> None:
@@ -82,6 +86,22 @@ def test_what_was_not_measured_is_a_dash_with_its_cause(labels: Labels) -> None:
         assert (figure.value, figure.worst_case, figure.interval) == ("—", labels("percent", value="0"), "—")
         assert labels("needs_model") in figure.note
         assert labels("cause.tie") in figure.note
+
+
+def test_repeats_that_agree_do_not_make_many_attempts_of_few_cases() -> None:
+    tally = Tally()
+    for i in range(7):
+        tally.add_case(f"{i}", [AttemptFacts(decided(passed=i > 2), details=[{}])] * 4)
+    passing = figures.figures(tally.summary(), EN)[-1]
+    assert (passing.of.n, passing.of.effective_n, passing.note) == (28, Fraction(7), "few attempts: mind the interval")
+    for i in range(20):
+        tally.add_case(f"further {i}", [AttemptFacts(decided(passed=True), details=[{}])])
+    assert figures.figures(tally.summary(), EN)[-1].note == ""
+
+
+def decided(*, passed: bool) -> CaseOutcome:
+    level = SuccessLevel.SUCCESS if passed else SuccessLevel.FAILURE
+    return CaseOutcome(level, passed, EffectivePolicy.of(), Source.RULES)
 
 
 def test_of_what_was_not_delivered_the_worst_is_known_and_where_there_is_nothing_it_is_a_dash() -> None:
