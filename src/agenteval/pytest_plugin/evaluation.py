@@ -19,6 +19,7 @@ from agenteval.channels.build import factory
 from agenteval.datasets import targets
 from agenteval.datasets.scenarios import load_all
 from agenteval.domain import exact
+from agenteval.domain.errors import AgentEvalError
 from agenteval.domain.json_value import Json
 from agenteval.domain.outcome import SuccessLevel
 from agenteval.domain.records import AttemptView, CaseView, Run
@@ -67,7 +68,11 @@ class AgentEval:
         target says, of a function one. Where an event loop is running it waits meanwhile: for an agent that needs it
         there is `run_async`. Raises AgentEvalError when the input is bad, or agent or judge cannot be reached.
         """
-        return _in_own_loop(self._evaluate(scenario, target, repeats, concurrency, loop=None))
+        __tracebackhide__ = True
+        try:
+            return _in_own_loop(self._evaluate(scenario, target, repeats, concurrency, loop=None))
+        except AgentEvalError as error:
+            raise error.with_traceback(None) from None  # what a person can act on says where; the code does not matter
 
     async def run_async(
         self,
@@ -78,8 +83,12 @@ class AgentEval:
         concurrency: int | None = None,
     ) -> "Result":
         """The same from an async test; what an async function awaits happens in the test's event loop."""
-        loop = asyncio.get_running_loop()
-        return await asyncio.to_thread(_in_own_loop, self._evaluate(scenario, target, repeats, concurrency, loop=loop))
+        __tracebackhide__ = True
+        evaluation = self._evaluate(scenario, target, repeats, concurrency, loop=asyncio.get_running_loop())
+        try:
+            return await asyncio.to_thread(_in_own_loop, evaluation)
+        except AgentEvalError as error:
+            raise error.with_traceback(None) from None
 
     async def _evaluate(
         self,

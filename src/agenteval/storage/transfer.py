@@ -16,7 +16,7 @@ from sqlalchemy.exc import IntegrityError
 from agenteval.domain.errors import InputError, StorageError
 from agenteval.domain.json_value import below
 from agenteval.storage.attempts import attempt_view
-from agenteval.storage.codec import OUTCOME, RESULT, RUN, load_case
+from agenteval.storage.codec import OUTCOME, RESULT, RUN, load_case, parsed
 from agenteval.storage.store import Store
 from agenteval.storage.tables import ANSWERS, ATTEMPTS, MEMO, METADATA, RESULTS, RUN_CASES, RUNS
 
@@ -117,9 +117,11 @@ def _take(connection: Connection, records: Iterable[Record]) -> tuple[str, bool]
 
 def _run_id(record: Rows) -> str:
     try:
-        (row,) = record[RUNS.name]
+        ((name, (row,)),) = record.items()
+        if name != RUNS.name:
+            raise ValueError
         return RUN.load(row).id
-    except (KeyError, ValueError) as error:
+    except ValueError as error:
         raise InputError("is not about one run") from error
     except StorageError as error:
         raise InputError(error.message, where="/runs/0") from error
@@ -149,6 +151,11 @@ def _insert(connection: Connection, records: Sequence[Rows]) -> None:
 def _unknown(connection: Connection, record: Rows) -> Rows:
     """What is remembered here already stays."""
     rows = record[MEMO.name]
+    for i, row in enumerate(rows):
+        try:
+            parsed(row["answer"])
+        except ValueError as error:
+            raise InputError(f"cannot be read: {error}", where=below("", MEMO.name, i, "answer")) from error
     known = set(connection.scalars(select(MEMO.c.key).where(MEMO.c.key.in_([row["key"] for row in rows]))))
     return {MEMO.name: [row for row in rows if row["key"] not in known]}
 
@@ -160,6 +167,7 @@ _COLUMNS: Mapping[str, Mapping[str, tuple[type, bool]]] = {
     for table in CARRIED
 }
 """The type of each column, and whether it may be null."""
+_OF_CASE = {table.name for table in (RUN_CASES, ATTEMPTS, *PARTS)}
 _UPGRADE = "if a newer version wrote it, upgrade AgentEval"
 
 
@@ -197,7 +205,7 @@ def _check_case(record: Rows, run_id: str) -> None:
     try:
         (case,) = record[RUN_CASES.name]
         place = {"run_id": run_id, "n": case["n"], "case_id": load_case(case).id}
-        if place.items() - case.items():
+        if place.items() - case.items() or record.keys() - _OF_CASE:
             raise ValueError
         attempts = record.get(ATTEMPTS.name, [])
         for row in attempts:

@@ -312,9 +312,17 @@ def test_one(agenteval, capsys):
     ],
 )
 def test_what_cannot_be_run_is_an_error_that_says_why(suite: Suite, arguments: str, said: str) -> None:
-    ended = suite.run(f"def test_one(agenteval): agenteval.run({arguments})")
-    ended.assert_outcomes(failed=1)
+    ended = suite.run(
+        f"""
+def test_one(agenteval): agenteval.run({arguments})
+@pytest.mark.asyncio
+async def test_async(agenteval): await agenteval.run_async({arguments})
+"""
+    )
+    ended.assert_outcomes(failed=2)
+    assert ended.stdout.str().count("E   agenteval.domain.errors") == 2
     assert said in ended.stdout.str()
+    assert "evaluation.py" not in ended.stdout.str()
 
 
 def test_what_an_author_should_look_at_is_a_warning(suite: Suite) -> None:
