@@ -8,11 +8,20 @@ from agenteval.domain.numerals import CHINESE, number
 
 
 class Date(NamedTuple):
-    """A calendar date; None for a part that was not said."""
+    """A calendar date; None for a part that was not said. `swappable`: in figures that others read as day/month."""
 
     year: int | None
     month: int | None
     day: int | None
+    swappable: bool = False
+
+    @property
+    def parts(self) -> tuple[int | None, int | None, int | None]:
+        return self.year, self.month, self.day
+
+    @property
+    def swapped(self) -> "Date":
+        return Date(self.year, self.day, self.month) if self.swappable else self
 
 
 class Weekday(NamedTuple):
@@ -47,7 +56,7 @@ Clock = Time | Daypart
 def same_day(one: Day, other: Day) -> bool:
     """Whether both may be one day: every part that both tell agrees, and at least one does."""
     if isinstance(one, Date) and isinstance(other, Date):
-        pairs = [(a, b) for a, b in zip(one, other, strict=True) if a is not None and b is not None]
+        pairs = [(a, b) for a, b in zip(one.parts, other.parts, strict=True) if a is not None and b is not None]
         return bool(pairs) and all(a == b for a, b in pairs)
     if isinstance(one, Weekday) and isinstance(other, Weekday):
         return one.day == other.day and (one.week == other.week or None in (one.week, other.week))
@@ -55,9 +64,12 @@ def same_day(one: Day, other: Day) -> bool:
 
 
 def comparable_days(one: Day, other: Day) -> bool:
-    """Whether both tell the same part of a day, so that it can be known to differ."""
+    """Whether both tell the same part of a day, so that it can be known to differ: not "12/03", if the third of
+    December is as good as the twelfth of March."""
     if isinstance(one, Date) and isinstance(other, Date):
-        return any(a is not None and b is not None for a, b in zip(one, other, strict=True))
+        return any(a is not None and b is not None for a, b in zip(one.parts, other.parts, strict=True)) and not (
+            same_day(one.swapped, other) or same_day(one, other.swapped)
+        )
     if isinstance(one, Weekday) and isinstance(other, Weekday):
         return {one.day, other.day} not in ({5, 7}, {6, 7})  # Saturday is of the weekend
     return isinstance(one, Offset) and isinstance(other, Offset)
@@ -78,6 +90,40 @@ _MONTH = (
     r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
     r"|nov(?:ember)?|dec(?:ember)?)"
 )
+_ORDINALS = {
+    word: value
+    for value, word in enumerate(
+        (
+            *(
+                "first",
+                "second",
+                "third",
+                "fourth",
+                "fifth",
+                "sixth",
+                "seventh",
+                "eighth",
+                "ninth",
+                "tenth",
+                "eleventh",
+            ),
+            *(
+                "twelfth",
+                "thirteenth",
+                "fourteenth",
+                "fifteenth",
+                "sixteenth",
+                "seventeenth",
+                "eighteenth",
+                "nineteenth",
+            ),
+            *("twentieth", "twenty-first", "twenty-second", "twenty-third", "twenty-fourth", "twenty-fifth"),
+            *("twenty-sixth", "twenty-seventh", "twenty-eighth", "twenty-ninth", "thirtieth", "thirty-first"),
+        ),
+        start=1,
+    )
+}
+_ORDINAL = "|".join(word.replace("-", r"[\s-]") for word in sorted(_ORDINALS, key=len, reverse=True))
 _WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun", "weekend")
 _WEEKDAY = (
     r"(?:(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b|weekend\b"
@@ -95,8 +141,8 @@ _DATE = re.compile(
     rf"(?:份|\s?(?P<cn_day>{_DAY_NUMBER})\s?(?:[日号]|(?<=\d)(?![\d:.\u3400-\u9fff])))?"
     rf"|(?P<only_day>(?<![\d第]){_DAY_NUMBER})\s?[日号](?![线楼店座馆厅院桌间房码游台舱位柜窗库栋幢]|门(?!诊)|[车机](?!票)|单元|公寓|登机|航站)"
     r"|(?<![\d/.])(?P<first>\d{1,2})/(?P<second>\d{1,2})(?:/(?P<last>\d{4}|\d{2}))?(?![\d/])"
-    rf"|\b(?P<m_name>{_MONTH})\b\.?\s+(?:the\s+)?(?P<m_day>\d{{1,2}})(?:st|nd|rd|th)?(?![\d:])(?:,?\s+(?P<m_year>\d{{4}}))?\b"
-    rf"|\b(?P<d_day>\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?(?P<d_name>{_MONTH})\b\.?(?:,?\s+(?P<d_year>\d{{4}}))?"
+    rf"|\b(?P<m_name>{_MONTH})\b\.?\s+(?:the\s+)?(?P<m_day>\d{{1,2}}|{_ORDINAL})(?:st|nd|rd|th)?(?![\d:])(?:,?\s+(?P<m_year>\d{{4}}))?\b"
+    rf"|\b(?P<d_day>\d{{1,2}}|{_ORDINAL})(?:st|nd|rd|th)?\s+(?:of\s+)?(?P<d_name>{_MONTH})\b\.?(?:,?\s+(?P<d_year>\d{{4}}))?"
     rf"|\b(?P<y_name>{_MONTH})\b\.?,?\s+(?P<y_year>\d{{4}})\b"
     r"|\b(?P<th_day>\d{1,2})(?:st|nd|rd|th)\b"
     r"|(?P<week>(?:这|本|今|下个?|上个?){0,2})(?:个)?(?:周|星期|礼拜)(?P<cn_weekday>[一二三四五六日天末])(?!年)"
@@ -139,7 +185,12 @@ def _day(m: re.Match[str]) -> Day | None:
         name = m["weekday"].lower()
         which = (m["after"] or m["which"] or "").lower()
         return Weekday(next(i for i, w in enumerate(_WEEKDAYS) if name.startswith(w)), _WEEKS.get(which))
-    return _date(*_parts(m))
+    date = _date(*_parts(m))
+    return date._replace(swappable=True) if date and m["first"] and _is_day_and_month(m["first"], m["second"]) else date
+
+
+def _is_day_and_month(first: str, second: str) -> bool:
+    return first != second and int(first) <= 12 and int(second) <= 12
 
 
 def _parts(m: re.Match[str]) -> tuple[str | None, str | None, str | None]:
@@ -181,7 +232,10 @@ _DAYPARTS = {
     )
     for word in words
 }
-_PART_CN = r"凌晨|半夜|深夜|早上|早晨|清晨|上午|中午|正午|下午|傍晚|晚上|夜里|(?<=[今明昨后])[早晚]"
+_PART_CN = (
+    r"凌晨|半夜|深夜|早上|早晨|清晨|上午|中午|正午|下午|傍晚|晚上|夜里|(?<=[今明昨后])[早晚]"
+    rf"|(?<=[日号天末一二三四五六])[早晚](?=\s?(?:\d{{1,2}}|[{CHINESE}]{{1,3}})\s?[点點时:])"
+)
 _PART_EN = r"(?:in\s+the\s+(?:morning|afternoon|evening)|at\s+night)"
 _HOUR_WORD = r"(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)"
 _AFTER_HOUR = (
@@ -247,5 +301,5 @@ def _time(hour: int, minute: int, half: str | None, *, padded: bool = False) -> 
 
 
 def _whole(text: str) -> int:
-    value = number(text.lower())
+    value = _ORDINALS.get("-".join(text.lower().split())) or number(text.lower())
     return -1 if value is None else int(value)

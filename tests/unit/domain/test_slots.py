@@ -180,9 +180,12 @@ class TestDates:
             ("9月13", Date(None, 9, 13)),
             ("9月", Date(None, 9, None)),
             ("3号", Date(None, None, 3)),
-            ("9/1", Date(None, 9, 1)),
+            ("9/1", Date(None, 9, 1, swappable=True)),
             ("25/12", Date(None, 12, 25)),
-            ("9/1/2026", Date(2026, 9, 1)),
+            ("9/1/2026", Date(2026, 9, 1, swappable=True)),
+            ("9/9", Date(None, 9, 9)),
+            ("the twelfth of March", Date(None, 3, 12)),
+            ("March the twenty-first, 2027", Date(2027, 3, 21)),
             ("Sept 1", Date(None, 9, 1)),
             ("September 1st, 2026", Date(2026, 9, 1)),
             ("1 September 2026", Date(2026, 9, 1)),
@@ -250,6 +253,13 @@ class TestDates:
     )
     def test_partial_dates_agree_in_what_both_say(self, one: str, other: str, agree: bool) -> None:
         assert same(S.DATE, values(S.DATE, one)[0], values(S.DATE, other)[0]) is agree
+
+    @pytest.mark.parametrize(
+        ("one", "other", "different"),
+        [("12/03/2027", "12 March", False), ("12/03", "3 December", False), ("12/03", "12 April", True)],
+    )
+    def test_figures_that_may_be_day_and_month_or_month_and_day(self, one: str, other: str, different: bool) -> None:
+        assert differ(S.DATE, values(S.DATE, one)[0], values(S.DATE, other)[0]) is different
 
     @given(st.dates())
     def test_all_writings_of_a_day_are_the_same(self, day: object) -> None:
@@ -321,6 +331,8 @@ class TestTimes:
         [
             ("明天下午3点", Moment(Offset(1), Time(15, 0, True))),
             ("明晚8点", Moment(Offset(1), Time(20, 0, True))),
+            ("三月十三号晚八点", Moment(Date(None, 3, 13), Time(20, 0, True))),
+            ("周五早9:30", Moment(Weekday(4, None), Time(9, 30, True))),
             ("2026-09-01T15:00", Moment(Date(2026, 9, 1), Time(15, 0, True))),
             ("3 pm next Monday", Moment(Weekday(0, 1), Time(15, 0, True))),
             ("March 14th at 4 pm", Moment(Date(None, 3, 14), Time(16, 0, True))),

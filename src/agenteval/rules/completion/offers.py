@@ -2,7 +2,7 @@
 
 import re
 
-from agenteval.domain.clauses import negations
+from agenteval.domain.clauses import is_negated, negations
 from agenteval.rules.completion.wording import clause_at
 
 _PRAISE = (
@@ -28,6 +28,18 @@ _RESERVATION = re.compile(
     r"|\b(?:but|instead|another|change|different|rather|think\s+about|(?<!no\s)other)\b",
     re.IGNORECASE,
 )
+
+
+_NOT_TO_BE_HAD = re.compile(
+    r"满了?(?!意)|没有?(?:了|空|位|座|票|货)|售罄|[卖订]完|被[订预约占]"
+    r"|\b(?:full|fully\s+booked|booked\s+(?:out|up|solid)|taken|gone|sold\s+out|unavailable|occupied)\b",
+    re.IGNORECASE,
+)
+
+
+def ruled_out(reply: str, start: int, end: int) -> bool:
+    """Whether a reply denies what stands there, or says that it is not to be had: "7 pm is full", "八点已约满"."""
+    return is_negated(reply, start, end) or _NOT_TO_BE_HAD.search(clause_at(reply, start)) is not None
 
 
 def assents(message: str) -> bool | None:

@@ -29,7 +29,7 @@ from agenteval.domain.slots import Found, SlotType, differ, find, matches, same
 from agenteval.domain.text import cuts_word, quote_form
 from agenteval.domain.transcript import Dialog
 from agenteval.rules.completion.items import Slot, ValuePattern
-from agenteval.rules.completion.offers import assents
+from agenteval.rules.completion.offers import assents, ruled_out
 from agenteval.rules.completion.wording import about, clause_at, mentions, speaks_of
 
 SHORT = 4_096
@@ -300,14 +300,14 @@ def _offers(slot: Slot, dialog: Dialog) -> Iterator[tuple[Given, bool | None]]:
         taken = assents(answer) if turn.answered else False
         if taken is False:
             continue
-        offered = [f for f in expected_in(slot, offer) if not is_negated(offer, f.start, f.end)]
+        offered = [f for f in expected_in(slot, offer) if not ruled_out(offer, f.start, f.end)]
         if offered and not (taken and _several(slot, offer)):
             value = span(turn.index, Speaker.AGENT, offer, offered[0])
             yield Given(value, Span(after.index, Speaker.USER, 0, 0, len(answer), answer, Match.EXACT)), taken
 
 
 def _several(slot: Slot, text: str) -> bool:
-    values = values_of(slot, text)
+    values = [f for f in values_of(slot, text) if not ruled_out(text, f.start, f.end)]
     return any(not same(slot.type, values[0].value, other.value) for other in values[1:])
 
 
