@@ -69,8 +69,29 @@ def test_p_is_adjusted_over_the_measures_that_have_one() -> None:
     compared = compare(before, after)
     tested = [found for found in compared.changes if found.test is not None]
     assert [found.measure.value for found in tested] == ["intent_accuracy", "success_rate", "pass_rate"]
-    assert {found.p_adjusted for found in tested} == {3 * F(2, 256)}
+    assert {found.p_adjusted for found in tested} == {F(2, 256)}  # of all the same, so tested once
     assert change(compared, MeasureName.AVG_COMPLETION) == Change(MeasureName.AVG_COMPLETION, 0, 0)
+
+
+def test_what_differs_in_a_single_pair_is_another_quantity() -> None:
+    before = {name: [outcome("s", l1=True)] for name in "abcdefgh"}
+    after = {name: [outcome("f" if name != "h" else "p", l1=False)] for name in "abcdefgh"}
+    compared = compare(before, after)
+    assert [found.p_adjusted for found in compared.changes if found.test] == [
+        3 * F(2, 256),
+        3 * F(2, 256),
+        3 * F(2, 256),
+    ]
+
+
+def test_without_layers_success_and_passing_are_one_quantity() -> None:
+    compared = compare(run(a="s", b="s", c="s", d="s", e="s"), run(a="f", b="f", c="f", d="f", e="f"))
+    for name in (MeasureName.SUCCESS_RATE, MeasureName.PASS_RATE):
+        assert change(compared, name).p_adjusted == F(1, 16)
+    many = {f"{n}": "ssf" if n % 3 else "fff" for n in range(40)}
+    simulated = compare(run(**many), run(**dict.fromkeys(many, "sff")))
+    success, passing = (change(simulated, name) for name in (MeasureName.SUCCESS_RATE, MeasureName.PASS_RATE))
+    assert (success.test, success.p_adjusted) == (passing.test, passing.test and passing.test.p)
 
 
 def test_an_unmeasured_case_is_no_pair_but_counted() -> None:
