@@ -12,7 +12,7 @@ from agenteval.domain.records import RunStatus
 
 if TYPE_CHECKING:
     from agenteval.bootstrap import App
-    from agenteval.domain.comparison import Comparison
+    from agenteval.domain.comparison import Change, Comparison
     from agenteval.domain.records import Run
     from agenteval.reporting.report import RunReport
 
@@ -79,11 +79,30 @@ def _said(one: Check, since: "Comparison | None") -> str:
 def _regression(one: Check, since: "Comparison | None") -> str:
     if not since or not one.found:
         return "no case was measured in both runs: whether it fell behind cannot be said"
-    dropped = [f"{c.measure.replace('_', ' ')} {_percent(c.before)} -> {_percent(c.after)}" for c in one.dropped]
-    fell = [flip.case_id for flip in since.fell]
-    parts = [", ".join(dropped) or f"no drop in {one.found} pairs that chance does not explain"]
-    parts += [f"pass no more, or less often: {', '.join(fell[:10])}{', ...' if len(fell) > 10 else ''}"] if fell else []
-    return "; ".join(parts)
+    drops: dict[str, list[str]] = {}
+    for change in since.changes:
+        if change.difference is not None and change.difference < 0:
+            drops.setdefault(_drop(change, counts=change in one.dropped), []).append(change.measure.replace("_", " "))
+    told = [f"{' and '.join(names)} {drop}" for drop, names in drops.items()]
+    fell = [case.case_id for case in since.fell if case.passing]
+    told += [f"pass no more, or less often: {', '.join(fell[:10])}{', ...' if len(fell) > 10 else ''}"] if fell else []
+    return "; ".join(told) or f"no measure dropped on the {one.found} cases that both runs measured"
+
+
+def _drop(change: "Change", *, counts: bool) -> str:
+    from agenteval.domain.gate import LEVEL, one_sided
+    from agenteval.reporting.figures import number
+
+    p = one_sided(change)
+    chance = (
+        "not chance"
+        if p < LEVEL
+        else "too few cases to tell it from chance, so it counts"
+        if counts
+        else "may be chance"
+    )
+    cases = f"{change.fell} of {change.pairs} cases fell, {change.rose} rose"
+    return f"{_percent(change.before)} -> {_percent(change.after)} ({cases}; one-sided p {number(p)}: {chance})"
 
 
 def _percent(value: Fraction | int | None) -> str:

@@ -70,8 +70,13 @@ def _checks(gate: Gate, summary: RunSummary, since: Comparison | None) -> Iterat
 
 
 def is_regression(change: Change) -> bool:
-    """A drop that chance does not explain: one-sided p < LEVEL, half the two-sided one. Of so few pairs that no drop
-    could ever be told from chance, every drop is one."""
-    if change.difference is None or change.test is None or change.difference >= 0:
+    """A drop that chance does not explain. Of so few pairs that no drop could ever be told from chance, every drop is
+    one."""
+    if change.difference is None or change.difference >= 0:
         return False
-    return change.test.p / 2 < LEVEL or Fraction(1, 2**change.pairs) >= LEVEL
+    return one_sided(change) < LEVEL or Fraction(1, 2**change.pairs) >= LEVEL
+
+
+def one_sided(change: Change) -> Fraction:
+    """How likely so large a drop would be by chance: half the two-sided p."""
+    return Fraction(1) if change.test is None else change.test.p / 2

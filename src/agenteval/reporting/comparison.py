@@ -1,11 +1,12 @@
 """Two runs beside each other, or the runs of a target in their order: in words for people, as JSON for programs."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from agenteval.domain.comparison import Change, Flip, RunComparison
+from agenteval.domain.comparison import Change, Moved, RunComparison, Side
 from agenteval.domain.json_value import as_text
 from agenteval.domain.records import Run
 from agenteval.domain.run_summary import RunSummary
@@ -13,6 +14,7 @@ from agenteval.domain.text import Language
 from agenteval.reporting import figures
 from agenteval.reporting.json_report import measure_members
 from agenteval.reporting.labels import Labels
+from agenteval.reporting.level import Level
 
 LISTED = 50
 """Cases of a kind that are named for people; JSON has all."""
@@ -40,18 +42,10 @@ def sections(of: RunComparison, lang: Language) -> list[Section]:
             fixed=len(columns),
         )
     ]
-    flips = [("fell", of.comparison.fell), ("rose", of.comparison.rose)]
-    found += [
-        Section(
-            labels(name, n=len(cases)),
-            tuple(map(labels, ("case", "before", "after"))),
-            tuple((flip.case_id, labels("of", n=b[0], of=b[1]), labels("of", n=a[0], of=a[1])) for flip, b, a in shown),
-        )
-        for name, cases in flips
-        if cases and (shown := [(flip, flip.before, flip.after) for flip in cases[:LISTED]])
-    ]
-    if not any(cases for _, cases in flips):
-        found.append(Section("", (), ((labels("no_flips"),),)))
+    moved = [("fell", of.comparison.fell), ("rose", of.comparison.rose)]
+    found += [_moved(name, cases, labels) for name, cases in moved if cases]
+    if not any(cases for _, cases in moved):
+        found.append(Section("", (), ((labels("none_moved"),),)))
     lists = {
         "only_before": of.comparison.only_before,
         "only_after": of.comparison.only_after,
@@ -80,6 +74,31 @@ def _change(change: Change, labels: Labels) -> tuple[str, ...]:
     )
 
 
+def _moved(name: str, cases: Sequence[Moved], labels: Labels) -> Section:
+    rows = tuple(
+        (case.case_id, _levels(case.before, labels), _levels(case.after, labels), _passing(case, labels))
+        for case in cases[:LISTED]
+    )
+    title = labels(name, n=len(cases), passing=sum(case.passing != 0 for case in cases))
+    return Section(title, tuple(map(labels, ("case", "before", "after", "passes"))), rows)
+
+
+def _levels(side: Side, labels: Labels) -> str:
+    """ "failure"; of several attempts "success 2, failure 1"."""
+    counts = Counter(Level.UNSETTLED if level is None else Level(level.value) for level in side.levels)
+    named = [(f"{level.mark} {labels(f'level.{level}')}", counts[level]) for level in Level if counts[level]]
+    return labels.listed([name if len(side.levels) == 1 else f"{name} {n}" for name, n in named])
+
+
+def _passing(case: Moved, labels: Labels) -> str:
+    """Only where it changed."""
+    if not case.passing:
+        return ""
+    if len(case.before.levels) == len(case.after.levels) == 1:
+        return labels("passes_now" if case.passing > 0 else "passes_no_more")
+    return " → ".join(labels("of", n=side.passed, of=side.known) for side in (case.before, case.after))
+
+
 def _listed(ids: Sequence[str], labels: Labels) -> str:
     more = [labels("and_more", n=len(ids) - LISTED)] if len(ids) > LISTED else []
     return labels.listed([*ids[:LISTED], *more])
@@ -97,8 +116,8 @@ def members(of: RunComparison) -> dict[str, Any]:
         "before": _run(of.before),
         "after": _run(of.after),
         "measures": {change.measure.value: _change_members(change) for change in compared.changes},
-        "fell": [_flip(flip) for flip in compared.fell],
-        "rose": [_flip(flip) for flip in compared.rose],
+        "fell": [_moved_members(case) for case in compared.fell],
+        "rose": [_moved_members(case) for case in compared.rose],
         "only_before": compared.only_before,
         "only_after": compared.only_after,
         "changed_cases": of.changed_cases,
@@ -124,13 +143,18 @@ def _change_members(change: Change) -> dict[str, Any]:
         "p_error": test and test.error,
         "p_holm": _decimal(change.p_adjusted),
         "pairs": change.pairs,
+        "fell": change.fell,
+        "rose": change.rose,
         "of": change.of,
     }
 
 
-def _flip(flip: Flip) -> dict[str, Any]:
-    sides = (("before", flip.before), ("after", flip.after))
-    return {"case": flip.case_id, **{name: {"passed": passed, "n": n} for name, (passed, n) in sides}}
+def _moved_members(case: Moved) -> dict[str, Any]:
+    return {"case": case.case_id, "before": _side(case.before), "after": _side(case.after)}
+
+
+def _side(side: Side) -> dict[str, Any]:
+    return {"levels": side.levels, "passed": side.passed, "n": side.known}
 
 
 def _decimal(value: Fraction | None) -> float | None:

@@ -41,7 +41,8 @@ async def test_a_comparison_says_what_changed_how_sure_it_is_and_which_cases_fli
     after = await run(program, agent, "worse.json", "--name", "worse")
     shown = await program("compare", before, "--lang", "en")
     assert shown.code == 0
-    assert "Pass no more, or less often (4)" in shown.text
+    assert "Fell (4); 4 of them pass no more, or less often" in shown.text
+    assert "✓ success  ✗ failure  no more" in shown.text
     assert "-80 pp" in shown.text
     assert "0.125" in shown.text  # 2 of 2^4; without layers success and passing are one quantity
     found = (await program("compare", before, after, "--json")).json
@@ -57,7 +58,7 @@ async def test_a_comparison_says_what_changed_how_sure_it_is_and_which_cases_fli
     assert len(found["fell"]) == len(found["changed_cases"]) == 4
     assert found["measures"]["intent_accuracy"]["difference"] is None
     markdown = await program("compare", before, after, "-f", "markdown", "--lang", "zh")
-    assert "不再通过（4）" in markdown.text
+    assert "变差（4），其中 4 个不再通过" in markdown.text
 
 
 async def test_a_run_that_does_not_exist_is_named(program: Program, before: str) -> None:
@@ -78,7 +79,7 @@ async def test_demands_that_are_met_end_with_0(program: Program, agent: FaultyAg
     [
         (("--min-pass-rate", "0.9"), "the pass rate is 20 %, wanted 90 %"),
         (("--min-success-rate", "0.21"), "the success rate is 20 %, wanted 21 %"),
-        (("--no-regression-from", "last"), "pass rate 100 % -> 20 %"),
+        (("--no-regression-from", "last"), ""),
     ],
 )
 async def test_a_demand_that_is_not_met_ends_with_1_and_the_reports_are_there(
@@ -87,13 +88,25 @@ async def test_a_demand_that_is_not_met_ends_with_1_and_the_reports_are_there(
     program.write("worse.json", cases("你好", *["别的"] * 4))
     if demand[1] == "last":  # five pairs: four that fell may be chance, five not
         program.write("worse.json", cases(*["别的"] * 5))
-        said = "pass rate 100 % -> 0 %"
+        said = "success rate and pass rate 100 % -> 0 % (5 of 5 cases fell, 0 rose; one-sided p 0.0313: not chance)"
     ended = await gated(program, agent, "worse.json", *demand)
     assert ended.code == 1
     (failed,) = [line for line in ended.err.splitlines() if line.startswith("gate: FAILED")]
     assert said in failed
     assert (program.folder / "out" / "junit.xml").exists()
     assert (await program("report", "--min-pass-rate", "0.2", "--json")).code == (1 if demand[1] == "last" else 0)
+
+
+async def test_a_drop_that_may_be_chance_is_told_in_plain_words(
+    program: Program, agent: FaultyAgent, before: str
+) -> None:
+    program.write("worse.json", cases("你好", *["别的"] * 4))
+    ended = await gated(program, agent, "worse.json", "--no-regression-from", before)
+    assert ended.code == 0
+    assert (
+        "pass rate 100 % -> 20 % (4 of 5 cases fell, 0 rose; one-sided p 0.0625: may be chance); pass no more, or"
+        in ended.err
+    )
 
 
 async def test_a_demand_allows_nothing_unscored_unless_said(program: Program, agent: FaultyAgent) -> None:

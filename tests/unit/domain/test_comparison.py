@@ -1,12 +1,14 @@
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from random import Random
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from agenteval.domain import comparison
-from agenteval.domain.comparison import CaseOutcomes, Change, Comparison, Flip
+from agenteval.domain.comparison import CaseOutcomes, Change, Comparison, Moved
 from agenteval.domain.outcome import CaseOutcome, Source, SuccessLevel
 from agenteval.domain.paired import Method
 from agenteval.domain.run_summary import MeasureName
@@ -48,6 +50,7 @@ def test_single_repeats_are_paired_and_tested_by_mcnemar() -> None:
     after = run(a="f", b="f", c="f", d="f", e="f", f="f", g="f", h="s")
     found = change(compare(before, after), MeasureName.PASS_RATE)
     assert (found.before, found.after, found.difference, found.pairs) == (F(7, 8), F(1, 8), F(-6, 8), 8)
+    assert (found.fell, found.rose) == (6, 0)
     assert found.test is not None
     assert (found.test.method, found.test.p) == (Method.MCNEMAR, F(2, 64))
     assert found.interval is not None
@@ -105,10 +108,27 @@ def test_nothing_measured_is_null() -> None:
     assert found.p_adjusted is None
 
 
-def test_flips_are_listed_with_the_largest_first() -> None:
-    compared = compare(run(a="ss", b="ss", c="ff", d="sf", e="??"), run(a="sf", b="ff", c="fs", d="fs", e="ss"))
-    assert compared.fell == (Flip("b", (2, 2), (0, 2)), Flip("a", (2, 2), (1, 2)))
-    assert compared.rose == (Flip("c", (0, 2), (1, 2)),)
+def test_every_case_that_came_out_otherwise_is_named_flips_of_passing_first() -> None:
+    compared = compare(
+        run(a="ss", b="ss", c="ff", d="sf", e="??", f="ss", g="ff"),
+        run(a="sf", b="ff", c="fs", d="fs", e="ss", f="sp", g="ff"),
+    )
+    assert [(case.case_id, case.passing) for case in compared.fell] == [("b", F(-1)), ("a", F(-1, 2)), ("f", F(0))]
+    assert [(case.case_id, case.passing) for case in compared.rose] == [("c", F(1, 2)), ("e", F(0))]
+    (risen, _) = compared.rose
+    assert (risen.before.levels, risen.before.passed, risen.after.known) == ((LEVELS["f"],) * 2, 0, 2)
+
+
+@pytest.mark.parametrize(("before", "after"), ["sp", "sf", "pf", "s?", "p?", "?f"])
+def test_which_way_a_case_moved(before: str, after: str) -> None:
+    there, back = compare(run(a=before), run(a=after)), compare(run(a=after), run(a=before))
+    assert (case_ids(there.fell), case_ids(there.rose)) == (["a"], [])
+    assert (case_ids(back.fell), case_ids(back.rose)) == ([], ["a"])
+
+
+def test_what_is_not_settled_lies_within_its_bounds() -> None:
+    open_ = replace(outcome("?"), level_bounds=(SuccessLevel.PARTIAL, SuccessLevel.SUCCESS), passed=True)
+    assert case_ids(compare(run(a="p"), {"a": [open_]}).rose) == ["a"]
 
 
 def test_cases_of_one_run_alone_are_named() -> None:
@@ -137,5 +157,5 @@ def test_a_run_beside_itself_does_not_differ(levels: dict[str, str]) -> None:
     assert compared.fell == compared.rose == ()
 
 
-def case_ids(flips: Sequence[Flip]) -> list[str]:
-    return [flip.case_id for flip in flips]
+def case_ids(cases: Sequence[Moved]) -> list[str]:
+    return [case.case_id for case in cases]

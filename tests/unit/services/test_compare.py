@@ -42,7 +42,7 @@ async def test_two_stored_runs_are_paired_case_by_case(store: Store) -> None:
     found = (await comparison(store, before, after)).comparison
     passing = next(change for change in found.changes if change.measure is MeasureName.PASS_RATE)
     assert (passing.pairs, passing.of, passing.difference) == (7, 8, Fraction(-6, 7))
-    assert [flip.case_id for flip in found.fell] == [f"case-{n}" for n in range(6)]
+    assert [case.case_id for case in found.fell] == [f"case-{n}" for n in range(7)]
 
 
 async def test_a_case_without_rules_is_no_pair(store: Store) -> None:
