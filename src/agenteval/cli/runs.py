@@ -45,7 +45,7 @@ def _row(stats: "RunStats") -> tuple[str, ...]:
         f"{stats.finished}/{stats.wanted}",
         f"{stats.passed}/{stats.known}" if stats.known else "-",
         str(run.config.get("target_name", "")),
-        run.name,
+        f"{run.name} (rescored from {run.rescored_from})" if run.rescored_from else run.name,
     )
 
 
@@ -59,6 +59,7 @@ def _members(stats: "RunStats") -> dict[str, Any]:
         "finished_at": run.finished_at,
         "status": run.status,
         "error": run.error or None,
+        "rescored_from": run.rescored_from,
         "wanted": stats.wanted,
         "finished": stats.finished,
         "passed": stats.passed,

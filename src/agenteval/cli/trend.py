@@ -15,6 +15,9 @@ def trend(
     *,
     target: Annotated[str, typer.Argument(metavar="TARGET", help="The target's name, as `agenteval runs` shows it.")],
     limit: Annotated[int, typer.Option(min=1, max=1000, help="So many of the newest runs.")] = 20,
+    rescored: Annotated[
+        bool, typer.Option("--rescored", help="With the runs that `agenteval rescore` made of others.")
+    ] = False,
     lang: Lang = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
@@ -29,7 +32,7 @@ def trend(
 
     async def tell() -> None:
         async with app(invocation.settings()) as wired:
-            if not (runs := await of_target(wired.store, target, limit)):
+            if not (runs := await of_target(wired.store, target, limit, rescored=rescored)):
                 raise NotFound(
                     f"there is no completed run of {target!r}",
                     where=str(wired.store.path),

@@ -7,7 +7,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from agenteval.domain.json_value import Json, canonical
+from agenteval.domain.json_value import Json, as_text, canonical
 from agenteval.domain.outcome import CaseOutcome, RuleResult
 from agenteval.domain.ports import Call
 from agenteval.domain.questions import Answers, Ask, Cause, Unscored
@@ -50,6 +50,11 @@ class Run:
     status: RunStatus = RunStatus.RUNNING
     finished_at: datetime | None = None
     error: str = ""
+
+    @property
+    def rescored_from(self) -> str | None:
+        """The run whose dialogs these are, when no agent was talked to."""
+        return as_text(self.config["rescored_from"]) if "rescored_from" in self.config else None
 
 
 @dataclass(frozen=True, slots=True)

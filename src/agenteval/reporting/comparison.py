@@ -126,7 +126,13 @@ def members(of: RunComparison) -> dict[str, Any]:
 
 
 def _run(run: Run) -> dict[str, Any]:
-    return {"id": run.id, "name": run.name, "target": run.config.get("target_name"), "created_at": run.created_at}
+    return {
+        "id": run.id,
+        "name": run.name,
+        "target": run.config.get("target_name"),
+        "created_at": run.created_at,
+        "rescored_from": run.rescored_from,
+    }
 
 
 def _change_members(change: Change) -> dict[str, Any]:
@@ -167,7 +173,12 @@ def trend(target: str, runs: Sequence[tuple[Run, RunSummary]], lang: Language) -
     title = labels("trend.title", target=target)
     by_run = [(run, figures.figures(summary, labels)) for run, summary in runs]
     rows = tuple(
-        (run.id, f"{run.created_at:%Y-%m-%d %H:%M}", *(_measured(f, labels) for f in found), found[-1].interval)
+        (
+            _which(run, labels),
+            f"{run.created_at:%Y-%m-%d %H:%M}",
+            *(_measured(f, labels) for f in found),
+            found[-1].interval,
+        )
         for run, found in by_run
     )
     columns = (*map(labels, ("run", "time", *figures.MEASURES)), labels("aside", what=labels("pass_rate"), note="95 %"))
@@ -177,6 +188,12 @@ def trend(target: str, runs: Sequence[tuple[Run, RunSummary]], lang: Language) -
         if any(figure.of.value is not None for figure in row)
     )
     return [Section(title, columns, rows, fixed=2), Section("", ("", ""), bars)]
+
+
+def _which(run: Run, labels: Labels) -> str:
+    if run.rescored_from is None:
+        return run.id
+    return labels("aside", what=run.id, note=labels("rescored_from", run=run.rescored_from))
 
 
 def _measured(figure: figures.Figure, labels: Labels) -> str:

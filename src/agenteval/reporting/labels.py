@@ -353,6 +353,7 @@ WORDS: Mapping[str, tuple[str, str]] = {
     "setting": ("设置", "Setting"),
     "and_more": ("另有 {n} 个", "and {n} more"),
     "none_moved": ("两次运行共有的用例，结论都与之前相同。", "Every case that both runs have came out as before."),
+    "rescored_from": ("由 {run} 重新评分", "rescored from {run}"),
     "trend.title": ("趋势：{target}", "Trend: {target}"),
     # dialog
     "dialog": ("对话", "Dialog"),

@@ -57,7 +57,7 @@ class Rescores:
         made = replace(
             run,
             id=self._new_id(),
-            config={**run.config, "rescored_from": run.id, "set": {one.name: one.value for one in settings}},
+            config={**run.config, "rescored_from": run.id, "set": _all_set(run, settings)},
             created_at=self._clock.now(),
             status=RunStatus.RUNNING,
             finished_at=None,
@@ -102,6 +102,12 @@ class Rescores:
             for attempt in view.attempts:
                 if attempt.outcome is not None and not view.superseded(attempt):
                     yield cases[view.place.n], attempt
+
+
+def _all_set(run: Run, settings: Sequence[Setting]) -> Json:
+    """Since the agent was talked to."""
+    before = run.config.get("set")
+    return {**(before if isinstance(before, Mapping) else {}), **{one.name: one.value for one in settings}}
 
 
 def _changed(case: Case, settings: Sequence[Setting]) -> Case:

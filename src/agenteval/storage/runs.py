@@ -107,12 +107,14 @@ async def listed(store: Store, limit: int) -> list[RunStats]:
         return [await _stats(connection, RUN.load(row)) for row in rows]
 
 
-async def of_target(store: Store, target_name: str, limit: int) -> list[Run]:
-    """The newest runs of a target that were completed, oldest first."""
+async def of_target(store: Store, target_name: str, limit: int, *, rescored: bool = False) -> list[Run]:
+    """The newest runs of a target that were completed, oldest first; `rescored`: also those that are an earlier run
+    judged again."""
     async with store.read() as connection:
         completed = _newest_first().where(RUNS.c.status == RunStatus.COMPLETED)
         runs = [RUN.load(row) for row in (await connection.execute(completed)).mappings()]
-    return [run for run in runs if run.config.get("target_name") == target_name][:limit][::-1]
+    of = [run for run in runs if run.config.get("target_name") == target_name and (rescored or not run.rescored_from)]
+    return of[:limit][::-1]
 
 
 async def changed_cases(store: Store, before: str, after: str) -> list[str]:

@@ -42,6 +42,28 @@ async def test_a_changed_parameter_is_judged_by_the_stored_answer(
     assert again.out == before.out
 
 
+async def test_a_rescored_run_is_no_new_run_of_the_agent(program: Program, before: Ended, agent: FaultyAgent) -> None:
+    first = before.json["run"]["id"]
+    second = (await program("rescore", "--set", "llm_score.min_score=7.5", "--json")).json["run"]["id"]
+    third = (await program("rescore", "--set", "success_threshold=0.9", "--json")).json["run"]["id"]
+    listed = (await program("runs")).text
+    assert f"(rescored from {first})" in listed
+    assert [run["rescored_from"] for run in (await program("runs", "--json")).json] == [second, first, None]
+    target = f"{agent.url}/echo"
+    assert [run["id"] for run in (await program("trend", target, "--json")).json] == [first]
+    shown = await program("trend", target, "--rescored", "--lang", "en")
+    assert f"{third} (rescored from {second})" in shown.text
+    score, success = "/set/llm_score.min_score", "/set/success_threshold"
+    for before_, after, changed in (
+        (first, second, {score}),
+        (first, third, {score, success}),
+        (second, third, {success}),
+    ):
+        compared = (await program("compare", before_, after, "--json")).json
+        assert compared["changed_cases"] == []
+        assert {setting["pointer"] for setting in compared["settings"]} == {*changed, "/rescored_from"}
+
+
 async def test_without_a_change_the_outcome_is_the_same(program: Program, before: Ended) -> None:
     after = await program("rescore", "--json")
     assert only(after.json)["outcome"] == only(before.json)["outcome"]
