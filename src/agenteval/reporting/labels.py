@@ -95,7 +95,7 @@ WORDS: Mapping[str, tuple[str, str]] = {
     "pass_hat_k": ("{k} 次重复全部通过（pass^{k}）", "all of {k} repeats pass (pass^{k})"),
     "pass_at_k": ("{k} 次重复至少一次通过（pass@{k}）", "at least one of {k} repeats passes (pass@{k})"),
     "usage": ("模型用量", "Model usage"),
-    "usage.none": ("无需调用", "no call was needed"),
+    "usage.none": ("评审无需调用", "no call was needed to judge"),
     "usage.calls": ("{n} 次调用", "calls: {n}"),
     "usage.tokens": ("输入 {input}、输出 {output} 词元", "tokens: {input} in, {output} out"),
     "usage.no_tokens": ("词元数未知", "tokens unknown"),

@@ -127,7 +127,7 @@ def test_latency_tells_in_how_many_turns_it_was_measured() -> None:
 
 
 def test_usage_says_what_it_does_not_know() -> None:
-    assert figures.usage(UsageTotal(), EN) == "no call was needed"
+    assert figures.usage(UsageTotal(), EN) == "no call was needed to judge"
     assert figures.usage(UsageTotal(3, None, None, None, 3, 3), EN) == "calls: 3, tokens unknown, cost unknown"
     some = UsageTotal(3, 1200, 80, Fraction("0.0021"), 1, 1)
     assert figures.usage(some, EN) == (
