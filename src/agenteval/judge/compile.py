@@ -50,7 +50,7 @@ def compile_request(
 ) -> ChatRequest:
     """`tasks` in the order in which they are asked; a guide stands once, above its tasks."""
     messages = (
-        Message("system", f"{FRAME.replace('{fence}', seal.mark)}\n\n{instructions(tuple(tasks))}"),
+        Message("system", f"{FRAME.replace('{fence}', seal.mark)}\n\n{instructions(tasks)}"),
         Message("user", transcript(dialog, view, seal.mark) + _rejected(tasks, seal.mark)),
     )
     answer = answer_schema(tuple((task.id, task.form) for task in tasks))
@@ -64,8 +64,7 @@ def compile_request(
     )
 
 
-@lru_cache(maxsize=512)
-def instructions(tasks: tuple[Task, ...]) -> str:
+def instructions(tasks: Sequence[Task]) -> str:
     by_guide: dict[str, list[str]] = {}
     for task in tasks:
         again = "\n  Your last answer was rejected; why stands below the transcript." if task.flaw else ""
