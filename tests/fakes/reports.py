@@ -234,6 +234,19 @@ def seed_case(polite: str = "0.7", *, n: int = 0, case: Case = REPAIR) -> CaseVi
     return CaseView(RunCase(n, SCENARIO, case), (attempt,))
 
 
+def contradicted_case(n: int = 0) -> CaseView:
+    """The user gave one phone number, the agent says another two turns later."""
+    case = Case(f"case-{n + 1:03d}", ("My phone is 555-0123", "And now?"))
+    reply = "I will call you at 555-0132."
+    turns = [Turn(0, case.messages[0], "Noted."), Turn(1, case.messages[1], reply)]
+    said = [(0, Speaker.USER, "555-0123"), (1, Speaker.AGENT, "at 555-0132")]
+    phone = filled("555-0123", 0, status="contradicted", filled=False)
+    phone["evidence"] = [{"turn_index": turn, "speaker": who.value, "quote": text} for turn, who, text in said]
+    spans = (span(0, Speaker.USER, "555-0123", case.messages[0]), span(1, Speaker.AGENT, "at 555-0132", reply))
+    completion = slots_result({"phone": phone}, evidence=spans, reason="0/1.")
+    return CaseView(RunCase(n, "Booking", case), (attempt_at(case, turns, [completion], n=n),))
+
+
 def chinese_report() -> RunReport:
     """One case of each kind that a report has to show."""
     return report_of(

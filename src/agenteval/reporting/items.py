@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Literal, NamedTuple
 
+from agenteval.domain.evidence import Speaker
 from agenteval.domain.json_value import as_text
 from agenteval.domain.outcome import RuleResult
 from agenteval.reporting.labels import Labels
@@ -58,6 +59,16 @@ class Item:
             return "left"
         return "unknown" if self.good is None else "ok" if self.good else "bad"
 
+    @property
+    def against(self) -> tuple[Said, ...]:
+        """What the agent said that speaks against it."""
+        if self.status not in _BELIED:
+            return ()
+        return tuple(said for said in self.evidence if said.speaker == Speaker.AGENT)
+
+    def against_text(self, labels: Labels) -> list[str]:
+        return [labels("against", turn=said.turn + 1, text=said.text) for said in self.against]
+
     def turn_text(self) -> str:
         """As people count turns: from 1."""
         return "" if self.turn is None else str(self.turn + 1)
@@ -65,6 +76,7 @@ class Item:
 
 _FLAGS = ("critical", "optional", "asked", "reasked", "out_of_order")
 _LEFT = ("declined", "left")
+_BELIED = ("contradicted", "stale")
 _REASON_CODES = ("pending", "blocked", "refused", "failed", "ignored")
 _VERDICTS = {"met": True, "partly_met": False, "unmet": False}
 _ACTED_ON = "acted_on"
@@ -171,9 +183,20 @@ def _windows(value: Any) -> list[str]:
 
 
 def more_detail(detail: Mapping[str, Any], labels: Labels) -> list[tuple[str, str]]:
-    """What a rule tells beside its items, as it is."""
+    """What a rule tells beside its items."""
     rest = [(name, value) for name, value in detail.items() if name not in _TOLD and value not in (None, "", [], {})]
-    return [(labels.get(f"detail.{name}", name), as_text(value)) for name, value in rest]
+    return [(labels.get(f"detail.{name}", name), _plainly(value)) for name, value in rest]
+
+
+def _plainly(value: Any) -> str:
+    """Without the signs of JSON."""
+    match value:
+        case Mapping():
+            return ", ".join(f"{name}: {_plainly(member)}" for name, member in value.items())
+        case list() | tuple():
+            return ("; " if any(isinstance(part, Mapping) for part in value) else ", ").join(map(_plainly, value))
+        case _:
+            return as_text(value)
 
 
 def counted(result: RuleResult, labels: Labels) -> str:

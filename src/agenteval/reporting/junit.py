@@ -12,6 +12,7 @@ from agenteval.domain.text import Language
 from agenteval.reporting import figures
 from agenteval.reporting.escape import for_xml, for_xml_attribute
 from agenteval.reporting.explain import why
+from agenteval.reporting.items import items
 from agenteval.reporting.labels import Labels
 from agenteval.reporting.level import Level
 from agenteval.reporting.reading import (
@@ -90,6 +91,12 @@ def _ending(kind: str, entry: Entry, labels: Labels) -> str:
     sentences = why(entry.attempt, labels)
     told = [r for r in entry.results if r.reason and (r.passed is not True or r.vetoes)]
     reasons = [labels("colon").join([r.label, r.reason]) for r in told]
+    reasons += [
+        labels("colon").join([r.label, item.name, item.status_text(labels), said])
+        for r in entry.results
+        for item in items(r.detail)
+        for said in item.against_text(labels)
+    ]
     attributes = {"message": " ".join(sentences), **({} if kind == "skipped" else {"type": entry.level})}
     return f"{_open(kind, attributes).rstrip()}{for_xml(chr(10).join([*sentences, *reasons]))}</{kind}>\n"
 

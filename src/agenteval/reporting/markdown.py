@@ -114,8 +114,15 @@ def _items(found: Sequence[Item], labels: Labels) -> Iterator[str]:
     columns = ("item", "status", "value", "turn", "quote", "reason")
     yield from _table(
         ["", *map(labels, columns)],
-        ((GOOD_MARKS[i.good], i.name, i.status_text(labels), i.value, i.turn_text(), i.quote, i.reason) for i in found),
+        (
+            (GOOD_MARKS[i.good], i.name, i.status_text(labels), i.value, i.turn_text(), _quotes(i, labels), i.reason)
+            for i in found
+        ),
     )
+
+
+def _quotes(item: Item, labels: Labels) -> str:
+    return labels("semicolon").join([*([item.quote] if item.quote else []), *item.against_text(labels)])
 
 
 def _turn(turn: Turn, labels: Labels) -> Iterator[str]:

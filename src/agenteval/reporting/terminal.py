@@ -242,6 +242,7 @@ class _Page:
 
     def item(self, item: Item) -> list[Text]:
         quote = [self.text(_cut(item.quote))] if item.quote else []
+        quote += [self.text(_cut(said), _GOOD_STYLES[False]) for said in item.against_text(self.labels)]
         reason = [self.text(item.reason, "dim")] if item.reason else []
         told = (item.name, item.status_text(self.labels), _cut(item.value), item.turn_text())
         return [self.good(item.good), *map(self.text, told), Text("\n").join(quote + reason)]

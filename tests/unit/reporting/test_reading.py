@@ -82,7 +82,7 @@ def test_what_is_noteworthy_of_an_answer_stands_beside_its_item() -> None:
     assert item.status_text(ZH) == "已完成（分段评审：第 1–40、31–60、61 轮、投票 2:1、评审回复经修复）"
     result = scored("llm_score", "1/2", True, detail={"points": 5, **judging})
     assert facts(result, EN)[-3:] == ["judged on turns 1–40, 31–60, 61", "votes 2:1", "repaired"]
-    assert more_detail(result.detail, EN) == [("points (0–10)", "5"), ("votes", '{"met":2,"unmet":1}')]
+    assert more_detail(result.detail, EN) == [("points (0–10)", "5"), ("votes", "met: 2, unmet: 1")]
 
 
 def test_intents_that_are_not_active_do_not_count() -> None:
@@ -116,9 +116,9 @@ def test_a_plugins_detail_of_another_shape_breaks_nothing(detail: dict[str, Any]
     facts(completion(**detail), EN)
 
 
-def test_the_rest_of_a_detail_is_shown_as_it_is() -> None:
+def test_the_rest_of_a_detail_is_shown_in_words() -> None:
     detail = {"slots": REPAIR_SLOTS, "score_of_mine": [1, 2], "note": "", "decided_by": "code", "zero": 0}
-    assert more_detail(detail, EN) == [("score_of_mine", "[1,2]"), ("decided by", "code"), ("zero", "0")]
+    assert more_detail(detail, EN) == [("score_of_mine", "1, 2"), ("decided by", "code"), ("zero", "0")]
 
 
 def test_the_worst_come_first_and_memory_is_bounded() -> None:

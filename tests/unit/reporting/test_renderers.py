@@ -1,6 +1,7 @@
 """What holds for every format: hostile text stays text, nothing is lost, no digit stands for what was not measured."""
 
 import asyncio
+import html
 import io
 import re
 import xml.etree.ElementTree as ET
@@ -20,13 +21,16 @@ from markdown_it import MarkdownIt
 from agenteval.domain.questions import Cause
 from agenteval.domain.records import AttemptStatus, RunStatus
 from agenteval.domain.text import Language, is_blank, visible
+from agenteval.domain.transcript import Turn
 from agenteval.reporting.json_report import schema
 from agenteval.reporting.labels import Labels
 from agenteval.reporting.report import RunReport
 from agenteval.reporting.terminal import print_report
 from tests.fakes.reports import (
     Format,
+    attempt_at,
     chinese_report,
+    contradicted_case,
     english_report,
     redelivered_case,
     render,
@@ -96,6 +100,28 @@ def test_every_format_shows_an_attempt_without_an_outcome(form: Format, status: 
     waiting = replace(case.attempts[0], status=status, outcome=None, results=())
     for lang in ("zh", "en"):
         assert case.place.case.id in rendered(report_of(replace(case, attempts=(waiting,))), form, lang)
+
+
+def test_what_the_agent_said_against_a_value_stands_beside_the_verdict() -> None:
+    report = report_of(contradicted_case())
+    told = 'agent, turn 2: "at 555-0132"'
+    assert told in on_terminal(report)
+    assert f"555-0123; {told}" in rendered(report, Format.MARKDOWN)
+    assert f"task_completion: phone: contradicted: {told}" in html.unescape(rendered(report, Format.JUNIT))
+    page = rendered(report, Format.HTML)
+    assert '<a href="#a0-t2" class="against">agent, turn 2' in page
+    assert re.search(r'<mark title="task_completion · phone" class="against">at 555-0132</mark>', page)
+    assert re.search(r'<mark title="task_completion · phone">555-0123</mark>', page)
+
+
+def test_details_of_a_rule_are_words_not_json() -> None:
+    conditions = [{"list": "none_of", "items": ["refund", "money"], "met": False}]
+    result = scored("keyword_match", "0", False, detail={"conditions": conditions, "met": 0})
+    case = seed_case()
+    judged = replace(case, attempts=(attempt_at(case.place.case, [Turn(0, "hi", "ok")], [result]),))
+    shown = "list: none\\_of, items: refund, money, met: false"
+    assert shown.replace("\\", "") in rendered(report_of(judged), Format.MARKDOWN).replace("\\", "")
+    assert "none_of, items: refund, money" in rendered(report_of(judged), Format.HTML)
 
 
 # ---- Markdown --------------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from agenteval.reporting import figures
 from agenteval.reporting.explain import why
 from agenteval.reporting.html.dialog import dialog
 from agenteval.reporting.html.elements import Html, joined, tag
-from agenteval.reporting.items import Item, items, more_detail
+from agenteval.reporting.items import Item, Said, items, more_detail
 from agenteval.reporting.labels import Labels
 from agenteval.reporting.level import GOOD_MARKS, Level
 from agenteval.reporting.reading import Entry, facts, failing, holds, overview
@@ -99,9 +99,14 @@ def _item(item: Item, anchor: str, labels: Labels) -> Html:
         tag(
             "td",
             tag("q", item.quote) if item.quote else None,
+            *(_against(said, f"#{anchor}-t{said.turn + 1}", labels) for said in item.against),
             tag("span", item.reason, class_="note") if item.reason else None,
         ),
     )
+
+
+def _against(said: Said, link: str, labels: Labels) -> Html:
+    return tag("a", labels("against", turn=said.turn + 1, text=said.text), href=link, class_="against")
 
 
 def _rest(rest: Sequence[tuple[str, str]], labels: Labels) -> Html:

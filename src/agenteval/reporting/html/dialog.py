@@ -21,12 +21,13 @@ LONGEST = 20_000
 
 
 class Mark(NamedTuple):
-    """Words that stand for something: `label` says for what."""
+    """Words that stand for something: `label` says for what; `against`: they speak against it."""
 
     start: int
     end: int
     text: str
     label: str
+    against: bool = False
 
     def stands_in(self, text: str) -> bool:
         return text[self.start : self.end] == self.text
@@ -49,13 +50,16 @@ def marks_of(results: Iterable[RuleResult]) -> Marks:
     found: dict[tuple[int, Speaker, int], list[Mark]] = {}
     for result in results:
         names: dict[tuple[int, str], dict[str, None]] = {}
+        against: set[tuple[int, str]] = set()
         for item in items(result.detail):
+            against |= {(said.turn, said.text) for said in item.against}
             for said in item.evidence:
                 names.setdefault((said.turn, said.text), {})[item.name] = None
         for span in result.evidence:
             label = " · ".join([result.label, *names.get((span.turn, span.text), ())])
             place = (span.turn, span.speaker, span.source)
-            found.setdefault(place, []).append(Mark(span.start, span.end, span.text, label))
+            bad = span.speaker is Speaker.AGENT and (span.turn, span.text) in against
+            found.setdefault(place, []).append(Mark(span.start, span.end, span.text, label, bad))
     return found
 
 
@@ -68,11 +72,11 @@ def marked(text: str, marks: Sequence[Mark], labels: Labels) -> Html:
     borders = sorted({0, len(shown), *edges})
     parts: list[str] = []
     for start, end in pairwise(borders):
-        over = dict.fromkeys(mark.label for mark in true if mark.start <= start and end <= mark.end)
+        here = [mark for mark in true if mark.start <= start and end <= mark.end]
+        over = dict.fromkeys(mark.label for mark in here)
+        kind = "against" if any(mark.against for mark in here) else "many" if len(over) > 1 else None
         piece = shown[start:end]
-        parts.append(
-            tag("mark", piece, title="\n".join(over), class_="many" if len(over) > 1 else None) if over else piece
-        )
+        parts.append(tag("mark", piece, title="\n".join(over), class_=kind) if over else piece)
     if len(shown) < len(text):
         parts.append(tag("span", labels("cut", n=len(text) - len(shown)), class_="note"))
     return joined(*parts)
@@ -114,7 +118,8 @@ def _bubble(side: str, body: Html, marks: Sequence[Mark], labels: Labels) -> Htm
 
 def _proves(marks: Sequence[Mark]) -> Html | None:
     """What the marks stand for, in words."""
-    tags = [tag("span", label, class_="tag") for label in dict.fromkeys(mark.label for mark in marks)]
+    labelled = {mark.label: mark.against for mark in marks}
+    tags = [tag("span", label, class_="tag against" if bad else "tag") for label, bad in labelled.items()]
     return tag("div", *tags, class_="proves") if tags else None
 
 
