@@ -73,6 +73,7 @@ BANS = (
             "net/session.py": "bodies of replies: the envelope around a text, never the text itself",
             "models/batch_file.py": "requests and answers of a batch, one JSON object a line",
             "channels/replies.py": "what an agent's server or program sent",
+            "domain/tool_success.py": "a tool's result that is JSON in a text",
             "datasets/": "files of scenarios and dialogs",
             "storage/": "columns that hold JSON",
             "cli/": "files and streams named on the command line",

@@ -11,6 +11,7 @@ from agenteval.domain.errors import TargetProtocolError
 from agenteval.domain.json_value import Json
 from agenteval.domain.ports import AgentReply
 from agenteval.domain.text import clean
+from agenteval.domain.tool_success import succeeded
 from agenteval.domain.transcript import ToolCall, extract_reply_text
 
 _DEPTH_CAP = 100
@@ -92,10 +93,13 @@ def agent_reply(answer: Json) -> AgentReply:
 
 
 def tool_call(name: Json, arguments: Json = None, result: Json = None, ok: Json = None) -> ToolCall:
-    """Raises TargetProtocolError for a call without a name. An `ok` that is not true or false says nothing."""
+    """Raises TargetProtocolError for a call without a name, or with an `ok` that says neither true nor false."""
     if not isinstance(name, str) or not name:
         raise TargetProtocolError(f"a tool call has no name, but {_shown(name)}")
-    return ToolCall(name, arguments, result, ok if isinstance(ok, bool) else None)
+    try:
+        return ToolCall(name, arguments, result, succeeded(ok, result))
+    except ValueError as error:
+        raise TargetProtocolError(f"ok of the tool call {name!r} {error}, not {_shown(ok)}") from error
 
 
 def as_messages(message: str, reply: Json) -> list[dict[str, str]]:

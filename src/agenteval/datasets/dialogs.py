@@ -12,14 +12,15 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import orjson
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field, StrictBool, ValidationError
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
 
 from agenteval.datasets import csv, files, json_text
 from agenteval.datasets.document import Document, Problems, faults
-from agenteval.datasets.fields import FEW, Id
+from agenteval.datasets.fields import FEW, Id, Ok
 from agenteval.datasets.messages import turns_of
 from agenteval.domain.errors import InputError
 from agenteval.domain.json_value import below
+from agenteval.domain.tool_success import succeeded
 from agenteval.domain.transcript import Dialog, ToolCall, Turn, TurnStatus
 
 _CSV = {".csv", ".tsv", ".txt"}
@@ -86,7 +87,7 @@ class _Call(_Recorded):
     name: Annotated[str, Field(min_length=1)]
     arguments: Any = None
     result: Any = None
-    ok: StrictBool | None = None
+    ok: Ok = None
 
 
 class _Turn(_Recorded):
@@ -98,7 +99,10 @@ class _Turn(_Recorded):
     error: str = ""
 
     def turn(self, index: int) -> Turn:
-        calls = tuple(ToolCall(call.name, call.arguments, call.result, call.ok) for call in self.tool_calls)
+        calls = tuple(
+            ToolCall(call.name, call.arguments, call.result, succeeded(call.ok, call.result))
+            for call in self.tool_calls
+        )
         return Turn(index, self.input, self.actual_output, calls, self.latency_ms, self.status, self.error)
 
 

@@ -3,12 +3,13 @@
 from fractions import Fraction
 from typing import Annotated, Any, TypeAlias
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainValidator, WithJsonSchema
 
 from agenteval.domain.exact import exact
 from agenteval.domain.faults import QUOTES, kind
 from agenteval.domain.json_value import canonical
 from agenteval.domain.text import is_blank, name_form, visible
+from agenteval.domain.tool_success import succeeded
 
 _LONGEST_NAME = 200
 _MOST_ITEMS = 10_000
@@ -68,6 +69,8 @@ _AS_WRITTEN = {"type": ["number", "string"], "pattern": r"^[0-9]+([./][0-9]+)?$"
 
 FEW = BeforeValidator(_few)
 """At most 10,000 items of a list."""
+Ok: TypeAlias = Annotated[bool | None, PlainValidator(lambda value: succeeded(value, None))]
+"""Whether a tool call succeeded, as a file says."""
 Text: TypeAlias = Annotated[str, BeforeValidator(_text), WithJsonSchema({"type": ["string", "number"]})]
 Said: TypeAlias = Annotated[Text, AfterValidator(_said)]
 """Text that says something."""

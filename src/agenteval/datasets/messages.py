@@ -8,13 +8,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, StrictBool
+from pydantic import BaseModel, ConfigDict
 
 from agenteval.datasets import json_text
 from agenteval.datasets.document import Document, Problems
-from agenteval.datasets.fields import FEW
+from agenteval.datasets.fields import FEW, Ok
 from agenteval.domain.errors import InputError
 from agenteval.domain.json_value import Json, below
+from agenteval.domain.tool_success import succeeded
 from agenteval.domain.transcript import ToolCall, Turn, extract_reply_text
 
 
@@ -40,7 +41,7 @@ class _Message(_Part):
     tool_calls: Annotated[list[_Call] | None, FEW] = None
     tool_call_id: str | None = None
     name: str | None = None
-    ok: StrictBool | None = None
+    ok: Ok = None
 
 
 @dataclass(slots=True)
@@ -89,7 +90,7 @@ def turns_of(
         else:
             turn, place = asked[message.tool_call_id]
             result = _json_or_text(message.content)
-            turn.calls[place] = replace(turn.calls[place], result=result, ok=_ok(message.ok, result))
+            turn.calls[place] = replace(turn.calls[place], result=result, ok=succeeded(message.ok, result))
     return tuple(
         Turn(index, "\n".join(turn.sent), _reply(turn.replies), tuple(turn.calls)) for index, turn in enumerate(turns)
     )
@@ -120,10 +121,3 @@ def _json_or_text(value: Json) -> Json:
     except InputError:
         return value
     return found if isinstance(found, Mapping | list) else value
-
-
-def _ok(said: bool | None, result: Json) -> bool | None:
-    """Whether the tool succeeded: as the message says, or a member `ok` or `success` of the result."""
-    if said is not None or not isinstance(result, Mapping):
-        return said
-    return next((flag for key in ("ok", "success") if isinstance(flag := result.get(key), bool)), None)

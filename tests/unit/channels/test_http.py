@@ -340,7 +340,17 @@ async def test_tool_calls_are_read_by_their_paths() -> None:
     assert [turn.tool_calls for turn in turns[1:]] == [(), ()]
 
 
-@pytest.mark.parametrize("calls", [{"name": "book"}, "book", [{"nam": "book"}], ["book"], [{"name": ""}]])
+async def test_the_result_of_a_tool_call_says_whether_it_succeeded_where_the_call_does_not() -> None:
+    calls = [{"name": "book", "ok": "false"}, {"name": "book", "result": {"error": "已约满"}}, {"name": "look"}]
+    async with ScriptedAgent({"reply": "约好了", "tool_calls": calls}) as agent:
+        (turn,) = await talk("http", {"url": agent.url}, "约周一")
+    assert [call.ok for call in turn.tool_calls] == [False, False, None]
+
+
+@pytest.mark.parametrize(
+    "calls",
+    [{"name": "book"}, "book", [{"nam": "book"}], ["book"], [{"name": ""}], [{"name": "book", "ok": "maybe"}]],
+)
 async def test_tool_calls_that_cannot_be_read_are_an_error(calls: Any) -> None:
     async with ScriptedAgent({"reply": "ok", "tools": calls}) as agent:
         (turn,) = await talk("http", {"url": agent.url, "reply": "reply", "tool_calls": {"path": "tools"}}, "hi")

@@ -105,6 +105,27 @@ def test_turns_may_tell_what_the_agent_did_and_how_it_failed() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "result",
+    [{"ok": False}, {"success": 0}, {"error": "out of stock"}, [{"type": "text", "text": '{"ok": "false"}'}]],
+)
+def test_turns_and_messages_tell_alike_that_a_call_failed(result: Any) -> None:
+    turn = {"input": "a", "actual_output": "b", "tool_calls": [{"name": "order", "result": result}]}
+    messages = [
+        {"role": "user", "content": "a"},
+        {"role": "assistant", "tool_calls": [{"id": "1", "function": {"name": "order"}}]},
+        {"role": "tool", "tool_call_id": "1", "content": result},
+        {"role": "assistant", "content": "b"},
+    ]
+    assert one([turn])[0].tool_calls == one(messages)[0].tool_calls == (ToolCall("order", None, result, False),)
+
+
+def test_an_ok_that_is_neither_true_nor_false_is_refused() -> None:
+    call = '{"name": "order", "ok": "OK!"}'
+    found = problems(f'{{"turns": [{{"input": "a", "actual_output": "b", "tool_calls": [{call}]}}]}}')
+    assert found == ["f: /turns/0/tool_calls/0/ok (line 1): must be true or false"]
+
+
 def test_chat_messages_become_turns() -> None:
     called = {"id": "1", "type": "function", "function": {"name": "find", "arguments": '{"city": "上海"}'}}
     loaded = load(
