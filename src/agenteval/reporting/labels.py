@@ -370,6 +370,7 @@ WORDS: Mapping[str, tuple[str, str]] = {
     "reply.none": ("（无回复）", "(no reply)"),
     "reply.structured": ("完整的结构化回复", "the whole structured reply"),
     "reply.blank": ("（空回复）", "(empty reply)"),
+    "turn.empty": ("空回复", "empty reply"),
     "turn.timeout": ("超时未回复", "no answer in time"),
     "turn.error": ("智能体出错", "the agent failed"),
     "turn.not_delivered": ("未能送达", "not delivered"),

@@ -198,9 +198,12 @@ def _flat(prefix: str, config: Mapping[str, Json]) -> Iterator[tuple[str, str]]:
 
 
 def broken(entry: Entry, labels: Labels) -> list[str]:
-    """The turns in which the agent itself failed."""
+    """The turns in which the agent itself failed, or said nothing."""
     turns = entry.attempt.dialog if entry.attempt else ()
-    return [f"{labels('turn_n', n=t.index + 1)} {labels(f'turn.{t.status}')}" for t in turns if t.status != "ok"]
+    states = [
+        (turn, turn.status if turn.status is not TurnStatus.OK else "empty") for turn in turns if not turn.answered
+    ]
+    return [f"{labels('turn_n', n=turn.index + 1)} {labels(f'turn.{state}')}" for turn, state in states]
 
 
 def failing(entry: Entry, labels: Labels) -> list[str]:
@@ -209,7 +212,7 @@ def failing(entry: Entry, labels: Labels) -> list[str]:
 
 
 def told(entry: Entry, labels: Labels) -> list[str]:
-    """Where the agent itself failed, then each rule that was asked."""
+    """Where the agent itself failed or said nothing, then each rule that was asked."""
     asked = [r for r in entry.results if r.status in (ResultStatus.SCORED, ResultStatus.FAILED_TO_SCORE)]
     return broken(entry, labels) + [_in_short(result, labels) for result in asked]
 

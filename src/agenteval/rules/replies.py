@@ -16,23 +16,29 @@ def answered(dialog: Dialog, scope: Scope) -> tuple[Turn, ...]:
 
 def no_reply(dialog: Dialog, scope: Scope) -> str:
     """The reason for a 0 when `answered` is empty."""
-    if scope == "full_dialog":
-        return _SILENT[dialog.language]
-    status = dialog.turns[-1].status if dialog.turns else TurnStatus.OK
-    return _EMPTY[dialog.language].get(status, _EMPTY[dialog.language][TurnStatus.OK])
+    last = dialog.turns[-1] if dialog.turns else None
+    if last is None or last.status is TurnStatus.OK:
+        return (_SILENT if scope == "full_dialog" else _EMPTY)[dialog.language]
+    if last.status is TurnStatus.ERROR and last.error:
+        return _FAILED[dialog.language].format(why=last.error[:_LONGEST])
+    return _FAILED[dialog.language].format(why=_WHY[dialog.language][last.status])
 
 
+_LONGEST = 120
+"""Characters of an error that are shown."""
 _SILENT = {"zh": "空回复：整个对话中没有任何回复。", "en": "Empty reply: the agent said nothing in the whole dialog."}
-_EMPTY = {
+_EMPTY = {"zh": "空回复。", "en": "Empty reply."}
+_FAILED = {"zh": "没有回复：{why}。", "en": "No reply: {why}."}
+_WHY = {
     "zh": {
-        TurnStatus.OK: "空回复。",
-        TurnStatus.TIMEOUT: "空回复：智能体未在时限内回复。",
-        TurnStatus.ERROR: "空回复：智能体出错。",
+        TurnStatus.TIMEOUT: "智能体未在时限内回复",
+        TurnStatus.ERROR: "智能体出错",
+        TurnStatus.NOT_DELIVERED: "未送达",
     },
     "en": {
-        TurnStatus.OK: "Empty reply.",
-        TurnStatus.TIMEOUT: "Empty reply: the agent did not answer in time.",
-        TurnStatus.ERROR: "Empty reply: the agent failed.",
+        TurnStatus.TIMEOUT: "the agent did not answer in time",
+        TurnStatus.ERROR: "the agent failed",
+        TurnStatus.NOT_DELIVERED: "not delivered",
     },
 }
 

@@ -10,14 +10,16 @@ from agenteval.domain.ports import Role
 from agenteval.domain.records import AttemptStatus, RunCase
 from agenteval.domain.run_summary import Tally
 from agenteval.domain.scenario import Case
+from agenteval.domain.transcript import Turn
 from agenteval.reporting.items import counted, items, more_detail
 from agenteval.reporting.labels import Labels
 from agenteval.reporting.level import Level
-from agenteval.reporting.reading import MODELS, Entry, Worst, entries, facts, failing, unscored
+from agenteval.reporting.reading import MODELS, Entry, Worst, entries, facts, failing, told, unscored
 from agenteval.reporting.report import language_of
 from agenteval.rules import RULES
 from tests.fakes.reports import (
     REPAIR_SLOTS,
+    attempt_at,
     chinese_report,
     english_report,
     filled,
@@ -205,3 +207,11 @@ async def test_what_is_still_going_on_is_not_called_interrupted() -> None:
     (entry,) = [e async for e in entries(report_of(replace(case, attempts=(going,))))]
     assert entry.level is Level.OPEN
     assert not entry.needs_reasons
+
+
+async def test_an_empty_reply_is_told_beside_the_rules() -> None:
+    case = seed_case()
+    turns = [Turn(0, "您好", None), Turn(1, "在吗", "在"), Turn(2, "嗯", " ")]
+    silent = replace(case, attempts=(attempt_at(case.place.case, turns, []),))
+    (entry,) = [e async for e in entries(report_of(silent))]
+    assert told(entry, EN) == ["turn 1 empty reply", "turn 3 empty reply"]

@@ -114,7 +114,7 @@ def test_a_failed_turn_scores_0_whatever_it_carries() -> None:
     talk = dialog(said("{}", to="order please", status=TurnStatus.ERROR))
     result = rule({}).evaluate(CASE, talk, Answers())
     assert isinstance(result, RuleResult)
-    assert (result.score, result.reason) == (Fraction(0), "Empty reply: the agent failed.")
+    assert (result.score, result.reason) == (Fraction(0), "No reply: the agent failed.")
 
 
 def test_an_empty_list_is_a_reply() -> None:

@@ -11,7 +11,7 @@ from agenteval.domain.outcome import ResultStatus, RuleResult
 from agenteval.domain.questions import Answers, Cause
 from agenteval.domain.scenario import RuleSpec
 from agenteval.domain.text import fold
-from agenteval.domain.transcript import Dialog, TurnStatus
+from agenteval.domain.transcript import Dialog, Turn, TurnStatus
 from agenteval.rules.build import build
 from agenteval.rules.replies import find_word
 from tests.fakes.dialogs import CASE, dialog, said
@@ -96,8 +96,12 @@ def test_an_empty_reply_meets_nothing_not_even_none_of(nothing: str | None) -> N
 
 def test_a_failed_turn_is_an_empty_reply() -> None:
     talk = dialog(said("退款", to="hello there", status=TurnStatus.TIMEOUT))
-    assert judge(talk, all_of=["退款"]).reason == "Empty reply: the agent did not answer in time."
+    assert judge(talk, all_of=["退款"]).reason == "No reply: the agent did not answer in time."
     assert judge(talk, all_of=["退款"], evaluation_scope="full_dialog").score == 0
+    crashed = dialog(Turn(0, "你好", status=TurnStatus.ERROR, error="the agent answered 500: injected 500"))
+    for scope in ("last_turn", "full_dialog"):
+        failed = judge(crashed, all_of=["退款"], evaluation_scope=scope)
+        assert (failed.score, failed.reason) == (Fraction(0), "没有回复：the agent answered 500: injected 500。")
     assert judge(Dialog(()), all_of=["退款"]).score == 0
 
 

@@ -112,7 +112,7 @@ def test_votes_compare_the_points_alone() -> None:
         (
             dialog(said("partial", "hello there", status=TurnStatus.ERROR)),
             "last_turn",
-            "Empty reply: the agent failed.",
+            "No reply: the agent failed.",
         ),
         (Dialog(()), "full_dialog", "Empty reply: the agent said nothing in the whole dialog."),
     ],

@@ -950,9 +950,13 @@ async def test_what_is_noteworthy_of_an_answer_stands_with_its_item() -> None:
 
 
 @pytest.mark.parametrize(
-    "talk", [dialog(("电话 13800138000", " ")), dialog(said(None, "电话 13800138000", status=TurnStatus.ERROR))]
+    ("talk", "why", "given"),
+    [
+        (dialog(("电话 13800138000", " ")), "空回复", "智能体只有空回复"),
+        (dialog(said(None, "电话 13800138000", status=TurnStatus.ERROR)), "没有回复", "但没有回复"),
+    ],
 )
-async def test_a_silent_agent_did_nothing_and_no_model_is_asked(talk: Dialog) -> None:
+async def test_a_silent_agent_did_nothing_and_no_model_is_asked(talk: Dialog, why: str, given: str) -> None:
     params = {
         "mode": "hybrid",
         "required_slots": [SLOTS[0], EXPECTED],
@@ -961,8 +965,9 @@ async def test_a_silent_agent_did_nothing_and_no_model_is_asked(talk: Dialog) ->
     result, judge = await judged_and_asked(params, talk)
     assert (result.status, result.score, judge.asked) == (ResultStatus.SCORED, ZERO, [])
     assert [result.detail["slots"][name]["status"] for name in ("user_name", "phone")] == ["missing", "stated_only"]
-    assert "user_name（用户姓名，空回复）" in result.reason
-    assert "confirm（空回复）" in result.reason
+    assert f"user_name（用户姓名，{why}）" in result.reason
+    assert f"phone（联系电话，用户已说明，{given}）" in result.reason
+    assert f"confirm（{why}）" in result.reason
 
 
 async def test_a_silent_agent_may_still_have_called_a_tool() -> None:

@@ -77,7 +77,7 @@ class ConversationCompleteness(EvalRule):
             return self.scored(
                 ZERO,
                 passed=at_least(ZERO, self.threshold),
-                reason=wording.silent(dialog.language),
+                reason=wording.silent(dialog),
                 detail=_detail(items),
             )
         return self._concluded(self._inquiry(dialog, answers))

@@ -27,7 +27,7 @@ from agenteval.rules.completion.forms import (
     ToolStepAnswer,
 )
 from agenteval.rules.completion.items import Mode, Order, Slot, Step, Uptake, check
-from agenteval.rules.completion.report import detail, reason
+from agenteval.rules.completion.report import detail, reason, silence_of
 from agenteval.rules.completion.result import Completion, complete
 from agenteval.rules.completion.warn import warnings
 from agenteval.rules.params import Rate, Samples, Weight
@@ -83,7 +83,7 @@ class TaskCompletion(EvalRule):
     def evaluate(self, case: Case, dialog: Dialog, answers: Answers) -> RuleResult:
         done = self._complete(dialog, answers)
         low, high = done.bounds.low, done.bounds.high
-        why = reason(self.mode, done, dialog.language, silent=dialog.silent)
+        why = reason(self.mode, done, dialog.language, silence=silence_of(dialog))
         facts = detail(self.mode, done)
         if low is None or high is None:
             return self.not_applicable(why, detail=facts)

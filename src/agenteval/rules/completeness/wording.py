@@ -5,9 +5,11 @@ from fractions import Fraction
 
 from agenteval.domain.questions import Unscored
 from agenteval.domain.text import Language
+from agenteval.domain.transcript import Dialog
 from agenteval.rules.completeness.forms import Judgement, ReasonCode, State, Verdict
 from agenteval.rules.completeness.items import Item, Score
 from agenteval.rules.reasons import cause_text, say, turn_text, unscored_text
+from agenteval.rules.replies import no_reply
 
 _CODES = {
     ReasonCode.PENDING: ("等待处理", "still waiting"),
@@ -63,8 +65,8 @@ def none_active(language: Language, items: Sequence[Item]) -> str:
     return _sentences(language, heading, *_lists(language, items, 0))
 
 
-def silent(language: Language) -> str:
-    return say(language, "评分为 0：空回复，智能体没有任何回复。", "Score 0: empty reply, the agent said nothing.")
+def silent(dialog: Dialog) -> str:
+    return say(dialog.language, "评分为 0。", "Score 0. ") + no_reply(dialog, "full_dialog")
 
 
 def _lists(language: Language, items: Sequence[Item], dropped: int) -> list[str]:

@@ -8,6 +8,7 @@ from agenteval.domain.evidence import Span
 from agenteval.domain.json_value import Json
 from agenteval.domain.questions import Cause
 from agenteval.domain.text import Language
+from agenteval.domain.transcript import Dialog, TurnStatus
 from agenteval.rules.completion.bounds import Bounds
 from agenteval.rules.completion.forms import SlotVerdict
 from agenteval.rules.completion.items import Mode, Uptake
@@ -28,6 +29,9 @@ _WHY: Mapping[str, Mapping[Language, str]] = {
     "missing": {"zh": "用户未提供", "en": "not given by the user"},
     "asked": {"zh": "智能体询问过，用户的消息中没有答案", "en": "asked for, but no message of the user answers it"},
     "silent": {"zh": "空回复", "en": "empty replies"},
+    "no_reply": {"zh": "没有回复", "en": "no reply"},
+    "stated_silent": {"zh": "用户已说明，智能体只有空回复", "en": "given, but the replies are empty"},
+    "stated_no_reply": {"zh": "用户已说明，但没有回复", "en": "given, but no reply came"},
     "out_of_order": {"zh": "顺序不对", "en": "out of order"},
     "done_without_prerequisite": {"zh": "前置步骤未先完成", "en": "done without its prerequisite"},
     "not_done": {"zh": "未完成", "en": "not done"},
@@ -40,9 +44,16 @@ _WHY: Mapping[str, Mapping[Language, str]] = {
 }
 
 
-def reason(mode: Mode, done: Completion, language: Language, *, silent: bool) -> str:
+def silence_of(dialog: Dialog) -> str:
+    """Why the agent said nothing at all: it failed, or its replies are empty; "" when it said something."""
+    if not dialog.silent:
+        return ""
+    return "silent" if not len(dialog) or dialog[-1].status is TurnStatus.OK else "no_reply"
+
+
+def reason(mode: Mode, done: Completion, language: Language, *, silence: str) -> str:
     """ "完成 4/5 项：缺少 appointment_time（预约时间，用户未提供）"."""
-    missing, unscored, left = _by_kind(done, language, silent=silent)
+    missing, unscored, left = _by_kind(done, language, silence=silence)
     zh = language == "zh"
     parts = [
         (("缺少 " if zh else "missing "), missing),
@@ -86,17 +97,17 @@ def _number(rate: Fraction | None) -> str:
     return "" if rate is None else f"{float(rate):.4g}"
 
 
-def _by_kind(done: Completion, language: Language, *, silent: bool) -> tuple[list[str], list[str], list[str]]:
+def _by_kind(done: Completion, language: Language, *, silence: str) -> tuple[list[str], list[str], list[str]]:
     """The required items that are missing, not judged, and out of the count, each with its cause."""
     kinds: tuple[list[str], list[str], list[str]] = [], [], []
-    for kind, name, description, why in (*_slots(done, silent=silent), *_steps(done, silent=silent)):
+    for kind, name, description, why in (*_slots(done, silence=silence), *_steps(done, silence=silence)):
         about = f"{description}{'，' if language == 'zh' else ', '}" if description else ""
         text = cause_text(language, why) if isinstance(why, Cause) else _WHY[why][language]
         kinds[kind].append(f"{name}（{about}{text}）" if language == "zh" else f"{name} ({about}{text})")
     return kinds
 
 
-def _slots(done: Completion, *, silent: bool) -> Iterator[tuple[int, str, str, str]]:
+def _slots(done: Completion, *, silence: str) -> Iterator[tuple[int, str, str, str]]:
     for slot in done.slots:
         filled = slot.levels[done.uptake]
         if slot.slot.optional or filled:
@@ -106,16 +117,16 @@ def _slots(done: Completion, *, silent: bool) -> Iterator[tuple[int, str, str, s
         elif filled is None:
             yield _UNSCORED, slot.slot.name, slot.slot.description, slot.cause or Cause.NEEDS_JUDGE
         else:
-            yield _MISSING, slot.slot.name, slot.slot.description, _why_not(slot, silent=silent)
+            yield _MISSING, slot.slot.name, slot.slot.description, _why_not(slot, silence=silence)
 
 
-def _why_not(slot: SlotOutcome, *, silent: bool) -> str:
-    if slot.verdict is SlotVerdict.MISSING and (silent or slot.asked):
-        return "silent" if silent else "asked"
-    return slot.status
+def _why_not(slot: SlotOutcome, *, silence: str) -> str:
+    if slot.verdict is SlotVerdict.MISSING and (silence or slot.asked):
+        return silence or "asked"
+    return f"stated_{silence}" if silence and slot.verdict is SlotVerdict.STATED_ONLY else slot.status
 
 
-def _steps(done: Completion, *, silent: bool) -> Iterator[tuple[int, str, str, str]]:
+def _steps(done: Completion, *, silence: str) -> Iterator[tuple[int, str, str, str]]:
     declined = {slot.slot.name for slot in done.slots if slot.verdict is SlotVerdict.DECLINED}
     for placed in done.steps:
         step = placed.outcome.step
@@ -126,7 +137,7 @@ def _steps(done: Completion, *, silent: bool) -> Iterator[tuple[int, str, str, s
         elif placed.status is StepStatus.UNSCORED:
             yield _UNSCORED, step.name, step.description, placed.outcome.cause or "unscored"
         else:
-            why = "silent" if placed.status is StepStatus.NOT_DONE and silent else placed.status
+            why = silence if placed.status is StepStatus.NOT_DONE and silence else placed.status
             yield _MISSING, step.name, step.description, why
 
 
@@ -135,7 +146,7 @@ def _steps(done: Completion, *, silent: bool) -> Iterator[tuple[int, str, str, s
 
 def detail(mode: Mode, done: Completion) -> dict[str, Any]:
     """Everything by name, as JSON; rates are exact ("3/5"), None when a list has nothing in the count."""
-    items = (*_slots(done, silent=False), *_steps(done, silent=False))
+    items = (*_slots(done, silence=""), *_steps(done, silence=""))
     counts = {Mode.SLOT: [done.slot_count], Mode.STEP: [done.step_count]}.get(mode, [done.slot_count, done.step_count])
     return {
         "mode": mode.value,

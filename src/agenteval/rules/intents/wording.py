@@ -55,7 +55,7 @@ def _did(language: Language, reading: Reading) -> str:
         quote = quoted(language, reading.question)
         return say(language, f"智能体提出了恰当的澄清问题（{quote}）", f"the agent asked a fitting question ({quote})")
     if reading is SILENT:
-        return say(language, "空回复，智能体没有任何回复", "empty reply, the agent said nothing")
+        return say(language, "智能体没有任何回复（空回复或出错）", "the agent said nothing (empty reply, or it failed)")
     if not reading.acted:
         return say(
             language, "智能体未处理任何意图，也未恰当澄清", "the agent acted on nothing and asked no fitting question"
