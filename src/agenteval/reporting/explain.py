@@ -29,8 +29,10 @@ def why(attempt: AttemptView, labels: Labels) -> list[str]:
     if outcome is None:
         return []
     decisive = list(_decisive(attempt, outcome, labels))
-    if outcome.verdict_conflict:
+    if outcome.verdict_conflict and outcome.rules_passed:
         decisive.append(labels("why.conflict"))
+    elif outcome.verdict_conflict and outcome.policy.verdict_policy is VerdictPolicy.RULES:
+        decisive.append(labels("why.layers_pass"))
     if outcome.layers_disagree:
         decisive.append(labels("why.layers_disagree"))
     return decisive

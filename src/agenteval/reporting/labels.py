@@ -86,7 +86,10 @@ WORDS: Mapping[str, tuple[str, str]] = {
     "latency.measured": ("{of} 轮中测得 {n} 轮", "measured in {n} of {of} turns"),
     "latency.none": ("未记录响应时间", "no latency was recorded"),
     "replies": ("{n} 次回复", "replies: {n}"),
-    "conflicts": ("分层与规则组合的判断相反：{n} 次", "layers and rule logic disagree: {n}"),
+    "conflicts": (
+        "仅按分层与仅按规则组合，是否通过的结论不同：{n} 次",
+        "pass by the layers but not by the rule logic, or the reverse: {n}",
+    ),
     "layers_disagree": (
         "意图错误但任务已完成，建议人工查看：{n} 次",
         "intent wrong although the task was completed, worth a look: {n}",
@@ -180,9 +183,10 @@ WORDS: Mapping[str, tuple[str, str]] = {
     "why.unsettled": ("因以下未知而未能确定：{names}。", "What is unknown leaves it open: {names}."),
     "why.passes_anyway": ("无论如何都算通过。", "It passes in any case."),
     "why.conflict": (
-        "分层判断与规则组合的判断相反。",
-        "The layers and the rule logic disagree on passing.",
+        "规则组合通过，但仅按分层判断应为失败：建议人工查看。",
+        "The rules pass, but by the layers alone it is a failure: worth a look.",
     ),
+    "why.layers_pass": ("仅按分层判断则为通过。", "By the layers alone it would pass."),
     "why.layers_disagree": (
         "意图判为错误，任务却已完成：建议人工查看。",
         "The intent counts as wrong although the task was completed: worth a look.",

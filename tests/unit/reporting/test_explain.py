@@ -34,13 +34,12 @@ def test_a_success_shows_each_layer_on_its_threshold() -> None:
     assert said(L1, L2) == ["L1 passed, L2 80 % ≥ 80 %.", "Rule logic (every rule must pass): passed."]
 
 
-def test_a_failed_rule_logic_lowers_a_success_and_is_a_conflict() -> None:
+def test_a_failed_rule_logic_lowers_a_success() -> None:
     attempt = seed_case("0.1").attempts[0]  # (1 + 2 · 0.8 + 0.1)/4 = .675 < .7
     assert why(attempt, EN) == [
         "L1 passed, L2 80 % ≥ 80 %.",
         "Rule logic (the weighted mean of the rules must reach 0.7, it is 0.675): failed.",
         "This lowers success to partial.",
-        "The layers and the rule logic disagree on passing.",
     ]
     assert "因此由成功降为部分成功。" in why(attempt, ZH)
 
@@ -58,12 +57,20 @@ def test_the_other_policies_are_named() -> None:
     assert said(L1, L2, RUDE, policy=rules) == ["Rule logic (at least one rule must pass): passed."]
 
 
+def test_rules_that_pass_where_the_layers_fail_are_worth_a_look() -> None:
+    any_ = EffectivePolicy.of(Policy(rule_logic=RuleLogic.ANY))
+    wrong = replace(L1, score=Fraction(0), passed=False)
+    note = "The rules pass, but by the layers alone it is a failure: worth a look."
+    assert note in said(wrong, replace(L2, score=Fraction("0.4"), passed=False), scored("tone", "1", True), policy=any_)
+    by_rules = EffectivePolicy.of(Policy(verdict_policy=VerdictPolicy.RULES))
+    assert said(L1, L2, RUDE, policy=by_rules)[-1] == "By the layers alone it would pass."
+
+
 def test_hard_rules_and_critical_items_are_named() -> None:
     hard = replace(RUDE, label="safety", hard=True)
     booking = replace(L2, vetoes=("step:confirm", "slot:phone"))
     assert said(hard, L1, booking) == [
         "A hard requirement is not met, which fails the case: safety, critical item confirm, phone of task.",
-        "The layers and the rule logic disagree on passing.",
     ]
     implicit = scored("keyword_match", "1", True, implicit=True, hard=True)
     assert said(implicit) == ["There are only hard rules, and none of them failed."]
