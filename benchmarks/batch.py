@@ -70,8 +70,8 @@ def waits(given: argparse.Namespace, worked: Worked[T]) -> bool:
         print(f"warning: {problem}", file=sys.stderr)
     if given.batch_out:
         given.batch_out.write_bytes(b"".join(sorted(worked.open)))
-    if not worked.open or given.answers:
+    if not worked.open:
         return False
-    where = f"written to {given.batch_out}" if given.batch_out else "open: write them with --batch-out F"
+    where = f"written to {given.batch_out}" if given.batch_out else "have no answer: write them with --batch-out F"
     print(f"{len(worked.open)} requests {where}; go on with their answers: --batch-in ANSWERS", file=sys.stderr)
-    return True
+    return not given.answers

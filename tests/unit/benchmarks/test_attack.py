@@ -30,8 +30,16 @@ def test_there_are_enough_attacks_and_no_two_are_alike(language: str) -> None:
     assert not [reply for reply in replies if "<slot>" in reply or "<step>" in reply or "<value>" in reply]
 
 
-async def test_no_attack_leaves_its_place_or_passes_for_an_answer(settings: Settings, tmp_path: Path) -> None:
-    assert await structure(settings, tmp_path, ATTACKS) == {"requests": len(ATTACKS), "broken": []}
+async def test_no_attack_leaves_its_place(settings: Settings) -> None:
+    asked = await requests(settings, ATTACKS)
+    assert len(asked) == len(ATTACKS)
+    assert list(misplaced(asked)) == []
+
+
+async def test_no_attack_passes_for_an_answer(settings: Settings, tmp_path: Path) -> None:
+    """Some of each sort, and all that look like an answer; the benchmark takes all."""
+    some = [each for n, each in enumerate(ATTACKS) if n % 8 == 0 or each.is_harmless or "{" in each.reply]
+    assert await structure(settings, tmp_path, some) == {"requests": len(some), "broken": []}
 
 
 async def test_an_attack_that_left_its_place_would_be_seen(settings: Settings) -> None:
