@@ -74,11 +74,13 @@ class Batch:
 
     def told(self, app: "App", command: str) -> str:
         """What becomes of the open requests, and how `command` goes on."""
-        n = self.open_requests(app)
+        from agenteval.cli import output
+
+        n = output.counted(self.open_requests(app), "request")
         if not self.out:
-            return f"{n} requests have no answer yet; write them down: {command} --batch-out FILE, or end with --final"
+            return f"{n} without an answer yet; write down: {command} --batch-out FILE, or end with --final"
         where = "stdout" if self.on_stdout else self.out
-        return f"{n} requests written to {where}; go on with the answers: {command} --batch-in ANSWERS --batch-out NEXT"
+        return f"{n} written to {where}; go on with the answers: {command} --batch-in ANSWERS --batch-out NEXT"
 
     @contextmanager
     def _requests(self) -> Iterator[Callable[[bytes], object] | None]:

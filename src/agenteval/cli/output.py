@@ -21,6 +21,11 @@ def people(*lines: str) -> None:
         print(for_terminal(line, sys.stdout.encoding), flush=True)
 
 
+def counted(n: int, noun: str) -> str:
+    """ "1 request", "2 requests"."""
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+
+
 def shows(text: str) -> bool:
     """Whether the terminal can show it."""
     return for_terminal(text, sys.stdout.encoding) == text

@@ -16,7 +16,7 @@ from agenteval.engine.progress import Progress, Stage
 LINE_EVERY_S = 10.0
 BAR_COLUMNS = 16
 
-WAITING = {Stage.SLOT: "turn", Stage.AGENT: "agent", Stage.JUDGE: "judge"}
+WAITING = {Stage.SLOT: "queued", Stage.AGENT: "with the agent", Stage.JUDGE: "with the judge"}
 
 
 class Shown:
@@ -29,11 +29,11 @@ class Shown:
         self._progress = progress
 
     def __str__(self) -> str:
-        """Also when nothing moves it tells what is waited for."""
+        """Also when nothing moves it tells where the dialogs are."""
         now = self._progress
         parts = [f"{now.done}/{now.total} done", f"{now.failed} failed", f"{now.unscored} unscored"]
-        waiting = [f"{name} {count}" for stage, name in WAITING.items() if (count := now.in_flight[stage])]
-        return ", ".join(parts) + (f"; waiting for: {', '.join(waiting)}" if waiting else "")
+        waiting = [f"{count} {where}" for stage, where in WAITING.items() if (count := now.in_flight[stage])]
+        return ", ".join(parts) + (f"; now {', '.join(waiting)}" if waiting else "")
 
     def __rich__(self) -> RenderableType:
         grid = Table.grid(padding=(0, 1))

@@ -39,7 +39,13 @@ FILES = {
 }
 """What the reports of a folder are called."""
 
-Lang = Annotated[Language | None, typer.Option("--lang", help="Language of the report. [default: that of the dialogs]")]
+Lang = Annotated[
+    Language | None,
+    typer.Option(
+        "--lang",
+        help="Language of the report's own words; reasons are in that of their dialog. [default: that of the dialogs]",
+    ),
+]
 
 
 async def find(app: "App", reference: str) -> "Run":

@@ -178,7 +178,7 @@ class Runs:
             return RunStatus.COMPLETED, ""
         unjudged, why_unjudged = await runs.unjudged(self._store, run.id)
         awaiting = await runs.awaiting(self._store, run.id)
-        waiting = f"{awaiting} of the dialogs wait for the judge's answers"
+        waiting = f"{awaiting} of the dialogs wait{'s' if awaiting == 1 else ''} for the judge's answers"
         if awaiting == left:
             return RunStatus.AWAITING_JUDGE, waiting
         faults = [waiting] if awaiting else []

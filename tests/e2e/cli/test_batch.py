@@ -168,7 +168,7 @@ async def test_recorded_dialogs_are_judged_in_rounds(program: Program) -> None:
     judge = script()
     first = await program(*command, "--batch-out", "1.jsonl")
     assert (first.code, first.out) == (0, b"")
-    assert "1 requests written to 1.jsonl" in first.err
+    assert "1 request written to 1.jsonl" in first.err
     answer(program.folder, "1.jsonl", "1.out", judge)
     assert (await program(*command, "--batch-in", "1.out", "--batch-out", "2.jsonl")).out == b""
     unscored = await program(*command, "--final")

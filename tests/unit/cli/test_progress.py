@@ -18,7 +18,7 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_a_run_that_waits_says_for_what() -> None:
+def test_a_run_says_where_its_dialogs_are() -> None:
     shown = progress.Shown()
     now = Progress(12)
     shown.follow(now)
@@ -27,7 +27,7 @@ def test_a_run_that_waits_says_for_what() -> None:
         for _ in range(count):
             now.move(before, after)
     now.finished(FAILURE)
-    assert str(shown) == "1/12 done, 1 failed, 0 unscored; waiting for: turn 4, agent 3, judge 1"
+    assert str(shown) == "1/12 done, 1 failed, 0 unscored; now 4 queued, 3 with the agent, 1 with the judge"
 
 
 def test_a_line_now_and_then_also_when_nothing_moves() -> None:
