@@ -57,7 +57,8 @@ def main() -> None:
         if batch.by_files(given):
             settings = load(batch=True).model_copy(update={"database_url": database_url})
             files = [*given.batch_in, *given.answers]
-            worked = run_async(batch.work_by_files(settings, lambda wired: judged(wired, rows), files))
+            final = bool(given.answers)
+            worked = run_async(batch.work_by_files(settings, lambda wired: judged(wired, rows, final=final), files))
         else:
             settings = load() if given.judge == "model" else Settings(database_url=database_url)
             if given.judge == "model" and settings.judge is None:

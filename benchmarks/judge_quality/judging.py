@@ -19,14 +19,15 @@ UNDECIDED = Verdict(None, {})
 Found = dict[tuple[Measure, str], Verdict]
 
 
-async def judged(wired: App, rows: Sequence[Row]) -> list[Item]:
-    """Every labelled item with the judge's verdict. Raises ModelError when the judge cannot be reached."""
+async def judged(wired: App, rows: Sequence[Row], *, final: bool = False) -> list[Item]:
+    """Every labelled item with the judge's verdict. What builds on answers is asked when they are there; `final`: at
+    once, for no others will come. Raises ModelError when the judge cannot be reached."""
     await wired.judging.models.check()
     found: dict[str, Found] = {row.id: {} for row in rows}
     open_rows = rows
     for part in PARTS:
         waiting = await _judge(wired, open_rows, part, found)
-        open_rows = [row for row in open_rows if row.id not in waiting]
+        open_rows = [row for row in open_rows if final or row.id not in waiting]
     return [item for row in rows for item in _items(row, found[row.id])]
 
 

@@ -168,9 +168,9 @@ async def test_without_a_model_code_decides_and_the_rest_is_undecided(tmp_path: 
     assert given[Measure.STEPS, "booked"] is given[Measure.COMPLETENESS, ""] is given[Measure.SUCCESS, ""] is None
 
 
-async def _work(folder: Path, rows: Sequence[Row], *answers: Path) -> Worked[list[Item]]:
+async def _work(folder: Path, rows: Sequence[Row], *answers: Path, final: bool = False) -> Worked[list[Item]]:
     (folder / "benchmark.db").unlink(missing_ok=True)
-    return await work_by_files(_settings(folder), lambda wired: judged(wired, rows), answers)
+    return await work_by_files(_settings(folder), lambda wired: judged(wired, rows, final=final), answers)
 
 
 def _answers(path: Path, requests: Iterable[bytes], tasks: Mapping[str, Any]) -> Path:
@@ -264,3 +264,11 @@ async def test_answers_may_lead_to_the_next_file(tmp_path: Path) -> None:
     done = await _work(tmp_path, rows, answers, _answers(tmp_path / "second.jsonl", second.open, RIGHT))
     assert done.open == []
     assert all(item.right for item in done.result)
+
+
+async def test_when_no_more_answers_come_code_decides_what_it_can(tmp_path: Path) -> None:
+    rows = _rows(tmp_path, _raw("a"))
+    done = await _work(tmp_path, rows, final=True)
+    given = {(item.measure, item.name): item.given for item in done.result}
+    assert given[Measure.SLOTS_EXPECTED, "nights"] is False
+    assert given[Measure.SLOTS, "nights"] is given[Measure.SUCCESS, ""] is None
