@@ -15,7 +15,7 @@ from enum import StrEnum
 from typing import Literal, NamedTuple, Protocol
 
 from agenteval.domain.clauses import clause_before, negations, simplified
-from agenteval.domain.text import exact_occurrences, is_word_character, occurrences, quote_form
+from agenteval.domain.text import cuts_word, is_word_character, occurrences, quote_form
 
 
 class Speaker(StrEnum):
@@ -121,11 +121,21 @@ def _nearest_first(turns: Sequence[int], cited: int) -> Iterator[Sequence[int]]:
 
 
 def _finders(quote: str) -> Iterator[tuple[Match, _Finder]]:
-    yield Match.EXACT, lambda text: _places(exact_occurrences(quote, text), text)
+    yield Match.EXACT, lambda text: _exact(quote, text)
     yield Match.NORMALISED, lambda text: _places(occurrences(quote, text), text)
     parts = [part for part in _ELLIPSIS.split(quote) if part]
     if _ELLIPSIS.search(quote) and all(_is_distinct(quote_form(part)) for part in parts):
         yield Match.ELIDED, lambda text: _elided(parts, text)
+
+
+def _exact(quote: str, text: str) -> Iterator[_Place]:
+    """Where the text is the quote character by character, and it cuts no word and no number."""
+    start = text.find(quote)
+    while start >= 0:
+        end = start + len(quote)
+        if not cuts_word(text, start, end):
+            yield _Place(start, end, cuts_negation(text, start))
+        start = text.find(quote, start + 1)
 
 
 def _places(spans: Iterable[tuple[int, int]], text: str) -> Iterator[_Place]:
@@ -193,6 +203,8 @@ _LOOK_BACK = 40  # characters; more than any negation with its auxiliaries takes
 def cuts_negation(text: str, start: int) -> bool:
     """Whether a negation stands directly before the span, with at most auxiliaries or an aside between them:
     "不[能退款]", "I have not, sorry, [booked it]"."""
+    if not start:
+        return False
     begin = max(0, start - _LOOK_BACK)
     before = simplified(text[begin:start])
     quoted = text[start : start + _LOOK_BACK]

@@ -38,6 +38,10 @@ _PUNCTUATION = [
 ]
 
 
+_SIMPLE = re.compile("[\\s!-~\u2018-\u201d\u2026\u3001-\u3020\u3400-\u4dbf\u4e00-\u9fff\uff01-\uff5e]*")
+"""Most Chinese text: nothing in it is of zero width or combines. It is folded in one step and a fifth of the time."""
+
+
 def fold(text: str) -> str:
     """The form in which rules compare: zero-width characters removed, then NFKC, casefold, NFKC. Idempotent.
 
@@ -45,6 +49,8 @@ def fold(text: str) -> str:
     """
     if text.isascii():
         return text.lower()
+    if _SIMPLE.fullmatch(text):
+        return unicodedata.normalize("NFKC", text).casefold()
     for mark in _ZERO_WIDTH:
         text = text.replace(mark, "")
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", _stream_safe(text)).casefold())
@@ -96,14 +102,6 @@ def occurrences(quote: str, text: str) -> Iterator[tuple[int, int]]:
             end -= 1
         if not cuts_word(text, origins[at], end):
             yield origins[at], end
-
-
-def exact_occurrences(quote: str, text: str) -> Iterator[tuple[int, int]]:
-    """Every span of `text` that is `quote` character by character, and which cuts no word and no number."""
-    for start in _finds(quote, text):
-        end = start + len(quote)
-        if not cuts_word(text, start, end):
-            yield start, end
 
 
 def cuts_word(text: str, start: int, end: int) -> bool:

@@ -57,6 +57,15 @@ class TestForms:
     def test_quote_form_keeps_apart(self, one: str, other: str) -> None:
         assert t.quote_form(one) != t.quote_form(other)
 
+    @given(
+        st.text(
+            st.sampled_from("好的退款，。：；！？（）“”‘’…、【】《》〉〜Ａｂ１ aB\u3000\xa0\n") | st.characters(),
+            max_size=30,
+        )
+    )
+    def test_usual_text_is_folded_as_any_other(self, text: str) -> None:
+        assert t.fold(text) == t.fold(text + "\u200b")
+
     @settings(max_examples=400)
     @given(odd_text)
     def test_forms_are_idempotent(self, text: str) -> None:
