@@ -140,7 +140,7 @@ def _load_span(raw: Mapping[str, Any]) -> Span:
 
 def read(form: type[Form], raw: object, reader: Reader, path: Path = ()) -> Form:
     """Build `form` from JSON. Raises FormError naming the place; members that the form lacks are ignored."""
-    if not isinstance(raw, Mapping):
+    if not isinstance(raw, dict):
         raise FormError(path, f"must be an object, not {_kind(raw)}")
     values = {}
     for name, decode, optional in _decoders(form):
@@ -245,7 +245,7 @@ def _decoder(kind: Any) -> _Decode:
 
 def _absent(raw: object) -> bool:
     """Strict schemas make models fill every member: a quote of nothing says that there is none."""
-    return raw is None or (isinstance(raw, Mapping) and raw.get("text") == "")
+    return raw is None or (isinstance(raw, dict) and raw.get("text") == "")
 
 
 def _list_decoder(item: Any) -> _Decode:
@@ -253,7 +253,7 @@ def _list_decoder(item: Any) -> _Decode:
     decode = None if is_form else _decoder(item)
 
     def decode_list(raw: object, reader: Reader, path: Path) -> object:
-        if isinstance(raw, str) or not isinstance(raw, Sequence):
+        if not isinstance(raw, list | tuple):
             raise FormError(path, f"must be a list, not {_kind(raw)}")
         if decode is None:
             return reader.form_list(item, raw, path)
@@ -264,7 +264,7 @@ def _list_decoder(item: Any) -> _Decode:
 
 def _quote_decoder(kind: type[Quote]) -> _Decode:
     def decode_quote(raw: object, reader: Reader, path: Path) -> Quote:
-        if not isinstance(raw, Mapping):
+        if not isinstance(raw, dict):
             raise FormError(path, f"must be an object with turn and text, not {_kind(raw)}")
         turn, text = raw.get("turn"), raw.get("text")
         if not isinstance(turn, int) or isinstance(turn, bool) or not isinstance(text, str):

@@ -47,10 +47,11 @@ def _parse(text: str, keys: Collection[str], *, cut: bool) -> Parsed:
         raise UnparsableAnswer(f"the answer is longer than {MAX_CHARS} characters")
     text = text.removeprefix("\ufeff").strip()
     unstorable = "\\u" in text or _UNSTORABLE.search(text) is not None  # escaped, or as they are
+    if (value := _decode(text)) is not None:
+        return _only_one([(value, False)], keys, unstorable=unstorable)
     answer = _REASONING.sub("", text, count=1)
-    for whole in (text, _FENCE.sub("", answer)):
-        if (value := _decode(whole)) is not None:
-            return _only_one([(value, False)], keys, unstorable=unstorable)
+    if (value := _decode(_FENCE.sub("", answer))) is not None:
+        return _only_one([(value, False)], keys, unstorable=unstorable)
     if cut:
         raise UnparsableAnswer("the answer was cut off by the length limit")
     if not answer:
