@@ -17,20 +17,19 @@ from agenteval.rules.completeness.forms import JudgedIntent, Judgement, ReasonCo
 @dataclass(frozen=True, slots=True)
 class Item:
     """An intent and what became of it. `quote`: the user's words; None when the scenario's author gave the intent.
-    `noted`: what is noteworthy of the answer that judged it."""
+    `noted`: what is noteworthy of the answer that judged it. `verdict`: None when it does not count, or is unknown."""
 
     text: str
     quote: Span | None
     judgement: Judgement | Unscored
     weight: Fraction = ONE
     noted: Mapping[str, Json] = field(default_factory=dict)
+    verdict: Verdict | None = field(init=False)
 
-    @property
-    def verdict(self) -> Verdict | None:
-        """None when it does not count, or is unknown."""
-        if isinstance(self.judgement, Unscored) or self.judgement.state is not State.ACTIVE:
-            return None
-        return self.judgement.verdict
+    def __post_init__(self) -> None:
+        judged = self.judgement
+        verdict = judged.verdict if isinstance(judged, Judgement) and judged.state is State.ACTIVE else None
+        object.__setattr__(self, "verdict", verdict)
 
     @property
     def unknown(self) -> bool:
@@ -83,12 +82,20 @@ def score(items: Sequence[Item], partial_credit: Fraction) -> Score | None:
     An unknown intent may be met, unmet or not active. Leaving it out moves the score less than the other two do, so the
     bounds are those of all unmet and all met.
     """
-    values = {Verdict.MET: ONE, Verdict.PARTLY_MET: partial_credit, Verdict.UNMET: ZERO}
-    counted = sum((item.weight for item in items if item.verdict), ZERO)
-    reached = sum((item.weight * values[item.verdict] for item in items if item.verdict), ZERO)
-    unknown = sum((item.weight for item in items if item.unknown), ZERO)
-    total = counted + unknown
-    return Score(reached / total, (reached + unknown) / total, not counted) if total else None
+    by_verdict: dict[Verdict | None, Fraction] = {}
+    for item in items:
+        if item.counts:
+            known = by_verdict.get(item.verdict)
+            by_verdict[item.verdict] = item.weight if known is None else known + item.weight
+    total = sum(by_verdict.values(), ZERO)
+    if not total:
+        return None
+    unknown = by_verdict.pop(None, ZERO)
+    reached = by_verdict.get(Verdict.MET, ZERO)
+    if Verdict.PARTLY_MET in by_verdict:
+        reached += by_verdict[Verdict.PARTLY_MET] * partial_credit
+    low = reached / total
+    return Score(low, (reached + unknown) / total if unknown else low, not by_verdict)
 
 
 def corrected(judgement: Judgement, dialog: Dialog) -> Judgement:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import lru_cache
 
 from agenteval.domain.questions import Unscored
 from agenteval.domain.text import Language
@@ -25,6 +26,7 @@ _STATES = {
 }
 
 
+@lru_cache(maxsize=1024)
 def printed(score: Fraction) -> str:
     """To 4 digits."""
     return f"{float(round(score, 4)):g}"
