@@ -61,13 +61,19 @@ class BoundRules:
 
     def __init__(self) -> None:
         self._bound: dict[str, tuple[BoundRule, ...]] = {}
+        self._last: tuple[Case, tuple[BoundRule, ...]] | None = None
 
     def of(self, case: Case) -> tuple[BoundRule, ...]:
+        if self._last:
+            last, rules = self._last
+            if case.eval_rules is last.eval_rules and case.expectation is last.expectation:
+                return rules
         key = repr((case.eval_rules, case.expectation))
         if key not in self._bound:
             if len(self._bound) >= self._MOST:
                 self._bound.clear()
             self._bound[key] = bind(case)
+        self._last = case, self._bound[key]
         return self._bound[key]
 
 

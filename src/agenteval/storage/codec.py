@@ -24,7 +24,7 @@ from agenteval.domain.ports import Call, Usage
 from agenteval.domain.questions import Ask, Judged, Question, Unscored, judged_to_json
 from agenteval.domain.records import Run
 from agenteval.domain.review import Review
-from agenteval.domain.scenario import Case
+from agenteval.domain.scenario import Case, Policy, RuleSpec
 from agenteval.domain.transcript import Turn
 
 T = TypeVar("T")
@@ -143,10 +143,21 @@ def answer_row(ask: Ask, answer: Judged[Any] | Unscored) -> tuple[Any, ...]:
 
 _Read = Callable[[Any], Any]
 _PLAIN = (str, int, float, bool)
+_SHARED = (tuple[RuleSpec, ...], Policy)
 
 
 @cache
 def _reader(kind: Any) -> _Read:
+    return _once(_new_reader(kind)) if kind in _SHARED else _new_reader(kind)
+
+
+def _once(read: _Read) -> _Read:
+    """Reads equal JSON once: what cases share is then one object, which is found again without being compared."""
+    cached = lru_cache(maxsize=1024)(lambda text: read(orjson.loads(text)))
+    return lambda raw: cached(orjson.dumps(raw))
+
+
+def _new_reader(kind: Any) -> _Read:
     inner = _optional(kind)
     if inner is not None:
         read = _reader(inner)
@@ -220,13 +231,19 @@ def _column_writer(kind: Any) -> Callable[[Any], Any] | None:
         return time_text
     if isinstance(kind, type) and issubclass(kind, StrEnum):
         return attrgetter("value")
-    return None if kind in _PLAIN or _is_text_literal(kind) else dumps
+    if kind in _PLAIN or _is_text_literal(kind):
+        return None
+    return _list_text if get_origin(kind) is tuple else dumps
+
+
+def _list_text(items: tuple[Any, ...]) -> str:
+    return dumps(items) if items else "[]"  # mostly: few turns have tool calls, few results vetoes
 
 
 def _column_reader(kind: Any) -> _Read:
     write = _column_writer(kind)
     read = _NUMBERS.get(_optional(kind) or kind) or _reader(kind)
-    if write is dumps:
+    if write in (dumps, _list_text):
         return lambda text: None if text is None else read(orjson.loads(text))
     return lambda value: None if value is None else read(value)
 
