@@ -50,8 +50,9 @@ def decide(
     has_l1, has_l2 = (any(r.layer is layer for r in applicable) for layer in (Layer.L1, Layer.L2))
     if last_turn is TurnStatus.NOT_DELIVERED:  # 2: our side or the settings, so nothing is said of the agent
         return CaseOutcome(None, None, policy, Source.ERROR, OutcomeCause.NOT_DELIVERED, has_l1=has_l1, has_l2=has_l2)
-    worlds = [_world(rules, policy) for rules in _possible(applicable)]
-    verdict = _failed_target() if last_turn is not TurnStatus.OK else _verdict(worlds, applicable)
+    leaving = _leaving(applicable)
+    worlds = [_world(rules, policy) for rules in _possible(applicable, leaving)]
+    verdict = _failed_target() if last_turn is not TurnStatus.OK else _verdict(worlds, leaving)
     l2_bounds = _extremes(world.l2 for world in worlds)
     l1 = _agreed(world.l1 for world in worlds)
     rules_passed = _agreed(world.rules_passed for world in worlds)
@@ -91,12 +92,12 @@ def _failed_target() -> _Verdict:
     return _Verdict(SuccessLevel.FAILURE, False, Source.HARD, OutcomeCause.TARGET_ERROR)
 
 
-def _verdict(worlds: Sequence[_World], applicable: Sequence[RuleResult]) -> _Verdict:
+def _verdict(worlds: Sequence[_World], leaving: Sequence[int]) -> _Verdict:
     levels = _extremes(world.level for world in worlds)
     if levels is None:
         return _Verdict(None, None, Source.ERROR, OutcomeCause.NO_RULES)
     worst, best = levels
-    if len(_leaving(applicable)) > MAX_LEAVING:
+    if len(leaving) > MAX_LEAVING:
         worst, best = SuccessLevel.FAILURE, SuccessLevel.SUCCESS
     empty_world = any(world.level is None for world in worlds)
     if worst == best and not empty_world:
@@ -112,10 +113,9 @@ def _leaving(applicable: Sequence[RuleResult]) -> list[int]:
     return [i for i, r in enumerate(applicable) if r.may_leave and r.status is ResultStatus.FAILED_TO_SCORE]
 
 
-def _possible(applicable: Sequence[RuleResult]) -> Iterable[list[_Fixed]]:
+def _possible(applicable: Sequence[RuleResult], leaving: Sequence[int]) -> Iterable[list[_Fixed]]:
     """Every choice of keeping or leaving out the rules that may leave, each all-best and all-worst; the outcome is
     monotone in between. The first is the all-best world that keeps them all."""
-    leaving = _leaving(applicable)
     for kept in product((True, False), repeat=len(leaving)) if len(leaving) <= MAX_LEAVING else [()]:
         out = {i for i, keep in zip(leaving, kept, strict=False) if not keep}
         present = [r for i, r in enumerate(applicable) if i not in out]

@@ -86,12 +86,15 @@ class SuccessLevel(StrEnum):
     @property
     def value_of_success(self) -> Fraction:
         """What the level counts in success_rate."""
-        return {SuccessLevel.FAILURE: ZERO, SuccessLevel.PARTIAL: Fraction(1, 2), SuccessLevel.SUCCESS: ONE}[self]
+        return _VALUES[self]
 
     def __lt__(self, other: object) -> bool:
         if not isinstance(other, SuccessLevel):
             return NotImplemented
         return self.value_of_success < other.value_of_success
+
+
+_VALUES = {SuccessLevel.FAILURE: ZERO, SuccessLevel.PARTIAL: Fraction(1, 2), SuccessLevel.SUCCESS: ONE}
 
 
 class Source(StrEnum):
