@@ -174,7 +174,7 @@ class Session:
         """The decoded body, piece by piece: a small compressed body can unfold to gigabytes."""
         pieces: list[bytes] = []
         size = 0
-        async for piece in reply.content.iter_any():
+        while piece := await reply.content.readany():
             pieces.append(piece)
             size += len(piece)
             if size > self._max_reply_bytes:
