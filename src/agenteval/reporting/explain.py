@@ -9,7 +9,10 @@ from agenteval.domain.scenario import EffectivePolicy, RuleLogic, VerdictPolicy
 from agenteval.domain.transcript import TurnStatus
 from agenteval.reporting import figures
 from agenteval.reporting.labels import Labels
-from agenteval.reporting.reading import cause_text, critical_items
+from agenteval.reporting.reading import Entry, cause_text, critical_items
+
+NAMED = 10
+"""Cases of a policy that are named."""
 
 
 def policy_in_words(policy: EffectivePolicy, labels: Labels) -> str:
@@ -17,6 +20,29 @@ def policy_in_words(policy: EffectivePolicy, labels: Labels) -> str:
     success, partial = (figures.percent(t, labels) for t in (policy.success_threshold, policy.partial_threshold))
     by = labels(f"policy.{policy.verdict_policy}", success=success, partial=partial)
     return labels("semicolon").join([by, logic_in_words(policy, labels), labels("policy.hard")])
+
+
+class HowDecided:
+    """The policies that decided the attempts of a report; when there are several, with the cases of each."""
+
+    def __init__(self, labels: Labels) -> None:
+        self._labels = labels
+        self._cases: dict[str, list[str]] = {}
+
+    def add(self, entry: Entry) -> None:
+        if entry.attempt is None or entry.attempt.outcome is None:
+            return
+        cases = self._cases.setdefault(policy_in_words(entry.attempt.outcome.policy, self._labels), [])
+        if len(cases) <= NAMED and entry.place.case.id not in cases:
+            cases.append(entry.place.case.id)
+
+    def lines(self) -> list[str]:
+        if len(self._cases) == 1:
+            return list(self._cases)
+        shown = {
+            policy: [*cases[:NAMED], *(["…"] if len(cases) > NAMED else [])] for policy, cases in self._cases.items()
+        }
+        return [self._labels("colon").join([self._labels.listed(cases), policy]) for policy, cases in shown.items()]
 
 
 def logic_in_words(policy: EffectivePolicy, labels: Labels) -> str:

@@ -9,7 +9,7 @@ from agenteval.domain.transcript import Turn
 from agenteval.reporting import figures
 from agenteval.reporting.comparison import Section
 from agenteval.reporting.escape import for_markdown, markdown_fence
-from agenteval.reporting.explain import policy_in_words, why
+from agenteval.reporting.explain import HowDecided, why
 from agenteval.reporting.items import Item, items, more_detail
 from agenteval.reporting.labels import Labels
 from agenteval.reporting.level import GOOD_MARKS
@@ -34,18 +34,17 @@ async def markdown_report(report: RunReport, lang: Language) -> AsyncIterator[st
     yield "".join(_head(report, labels))
     yield f"\n## {for_markdown(labels('cases'))}\n\n"
     yield "".join(_table([labels(name) for name in ("L3", "scenario", "case", "L1", "L2", "rules")], ()))
-    policies: dict[str, None] = {}
+    decided = HowDecided(labels)
     unmeasured: dict[tuple[str, str], RuleResult] = {}
     async for entry in entries(report):
         level = f"{entry.level.mark} {labels(f'level.{entry.level}')}"
         yield _row([level, entry.place.scenario, *overview(entry, labels), labels.listed(told(entry, labels))])
-        if entry.attempt and entry.attempt.outcome:
-            policies[policy_in_words(entry.attempt.outcome.policy, labels)] = None
+        decided.add(entry)
         unmeasured |= {(str(r.cause), r.label): r for r in entry.results if r.cause}
     async for entry in entries(report):
         if entry.needs_reasons:
             yield "".join(_entry(entry, labels))
-    yield "".join(_foot(report, unmeasured.values(), list(policies), labels))
+    yield "".join(_foot(report, unmeasured.values(), decided.lines(), labels))
 
 
 def markdown_sections(sections: Iterable[Section]) -> str:

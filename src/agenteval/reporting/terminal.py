@@ -13,7 +13,7 @@ from agenteval.domain.text import Language
 from agenteval.reporting import figures, layout
 from agenteval.reporting.comparison import Section
 from agenteval.reporting.escape import for_terminal
-from agenteval.reporting.explain import policy_in_words, why
+from agenteval.reporting.explain import HowDecided, why
 from agenteval.reporting.items import Item, items
 from agenteval.reporting.labels import Labels
 from agenteval.reporting.level import GOOD_MARKS, Level
@@ -248,11 +248,13 @@ class _Page:
         return [self.good(item.good), *map(self.text, told), Text("\n").join(quote + reason)]
 
     def how_decided(self, shown: Sequence[Entry]) -> None:
-        policies = dict.fromkeys(e.attempt.outcome.policy for e in shown if e.attempt and e.attempt.outcome)
-        if policies:
+        decided = HowDecided(self.labels)
+        for entry in shown:
+            decided.add(entry)
+        if lines := decided.lines():
             self.title(self.labels("policy"))
-        for policy in policies:
-            self.line(policy_in_words(policy, self.labels))
+        for line in lines:
+            self.line(line)
 
     def unscored(self, report: RunReport, shown: Sequence[Entry]) -> None:
         if lines := unscored(report.summary, (r for entry in shown for r in entry.results), self.labels):

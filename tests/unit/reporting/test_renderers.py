@@ -20,6 +20,7 @@ from markdown_it import MarkdownIt
 
 from agenteval.domain.questions import Cause
 from agenteval.domain.records import AttemptStatus, RunStatus
+from agenteval.domain.scenario import EffectivePolicy, Policy, VerdictPolicy
 from agenteval.domain.text import Language, is_blank, visible
 from agenteval.domain.transcript import Turn
 from agenteval.reporting.json_report import schema
@@ -112,6 +113,23 @@ def test_what_the_agent_said_against_a_value_stands_beside_the_verdict() -> None
     assert '<a href="#a0-t2" class="against">agent, turn 2' in page
     assert re.search(r'<mark title="task_completion · phone" class="against">at 555-0132</mark>', page)
     assert re.search(r'<mark title="task_completion · phone">555-0123</mark>', page)
+
+
+def test_several_policies_stand_with_their_cases() -> None:
+    one = contradicted_case()
+    strict = EffectivePolicy.of(Policy(verdict_policy=VerdictPolicy.STRICT))
+    other = [
+        replace(
+            case,
+            attempts=tuple(replace(a, outcome=replace(a.outcome, policy=strict)) for a in case.attempts if a.outcome),
+        )
+        for case in map(contradicted_case, range(1, 13))
+    ]
+    assert "\nL1 passed and L2" in on_terminal(report_of(one))
+    report = report_of(one, *other)
+    for shown in (on_terminal(report), rendered(report, Format.MARKDOWN), rendered(report, Format.HTML)):
+        assert "case-001: L1 passed and L2" in shown
+        assert "case-010, case-011, …: L1 passed and L2" in shown
 
 
 def test_details_of_a_rule_are_words_not_json() -> None:

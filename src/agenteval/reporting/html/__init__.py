@@ -7,7 +7,7 @@ from importlib.resources import files
 from agenteval.domain.run_summary import RunSummary
 from agenteval.domain.text import Language
 from agenteval.reporting import figures
-from agenteval.reporting.explain import policy_in_words
+from agenteval.reporting.explain import HowDecided
 from agenteval.reporting.html.case import attempt, row
 from agenteval.reporting.html.charts import funnel, histogram, outcome_bar
 from agenteval.reporting.html.elements import Html, joined, tag
@@ -172,9 +172,10 @@ async def _others(report: RunReport, shown: Iterable[Entry], count: int, labels:
 
 def _foot(report: RunReport, shown: Sequence[Entry], labels: Labels) -> Html:
     lines = unscored(report.summary, (r for entry in shown for r in entry.results), labels)
-    policies = dict.fromkeys(
-        policy_in_words(e.attempt.outcome.policy, labels) for e in shown if e.attempt and e.attempt.outcome
-    )
+    decided = HowDecided(labels)
+    for entry in shown:
+        decided.add(entry)
+    policies = decided.lines()
     rows = [tag("tr", tag("th", name), tag("td", value)) for name, value in setup(report.run, labels)]
     return joined(
         _section(labels("unscored"), tag("ul", *(tag("li", line) for line in lines)) if lines else None),
