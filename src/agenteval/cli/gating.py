@@ -11,6 +11,8 @@ from agenteval.domain.gate import Check, Demand, Gate, check
 from agenteval.domain.records import RunStatus
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from agenteval.bootstrap import App
     from agenteval.domain.comparison import Change, Comparison
     from agenteval.domain.records import Run
@@ -78,15 +80,27 @@ def _said(one: Check, since: "Comparison | None") -> str:
 
 def _regression(one: Check, since: "Comparison | None") -> str:
     if not since or not one.found:
-        return "no case was measured in both runs: whether it fell behind cannot be said"
+        return "; ".join(["no case was measured in both runs: whether it fell behind cannot be said", *_alone(since)])
     drops: dict[str, list[str]] = {}
     for change in since.changes:
         if change.difference is not None and change.difference < 0:
             drops.setdefault(_drop(change, counts=change in one.dropped), []).append(change.measure.replace("_", " "))
     told = [f"{' and '.join(names)} {drop}" for drop, names in drops.items()]
     fell = [case.case_id for case in since.fell if case.passing]
-    told += [f"pass no more, or less often: {', '.join(fell[:10])}{', ...' if len(fell) > 10 else ''}"] if fell else []
-    return "; ".join(told) or f"no measure dropped on the {one.found} cases that both runs measured"
+    told += [f"pass no more, or less often: {_named(fell)}"] if fell else []
+    told = told or [f"no measure dropped on the {one.found} cases that both runs measured"]
+    return "; ".join([*told, *_alone(since)])
+
+
+def _alone(since: "Comparison | None") -> "Iterator[str]":
+    sides = [("the other", since.only_before), ("this", since.only_after)] if since else []
+    for run, case_ids in sides:
+        if case_ids:
+            yield f"in {run} run only, by scenario and id: {_named(case_ids)} ({len(case_ids)} cases)"
+
+
+def _named(case_ids: "Sequence[str]") -> str:
+    return f"{', '.join(case_ids[:10])}{', ...' if len(case_ids) > 10 else ''}"
 
 
 def _drop(change: "Change", *, counts: bool) -> str:

@@ -28,6 +28,7 @@ from agenteval.domain.scenario import (
     RuleSpec,
     Scenario,
     VerdictPolicy,
+    full_name,
 )
 
 Format = Literal["yaml", "json"]
@@ -325,10 +326,13 @@ def _distinct(loaded: Sequence[LoadedScenario]) -> list[LoadedScenario]:
     distinct = []
     for one in loaded:
         name = one.scenario.name
-        cases = [replace(case, id=f"{name}/{case.id}") if times[case.id] > 1 else case for case in one.scenario.cases]
+        cases = [
+            replace(case, id=full_name(name, case.id)) if times[case.id] > 1 else case for case in one.scenario.cases
+        ]
         distinct.append(replace(one, scenario=replace(one.scenario, cases=tuple(cases))))
     still = Counter(case.id for one in distinct for case in one.scenario.cases)
-    if doubled := [case_id for case_id, n in still.items() if n > 1]:
+    full_names = Counter(full_name(one.scenario.name, case.id) for one in distinct for case in one.scenario.cases)
+    if doubled := [case_id for case_id, n in (still | full_names).items() if n > 1]:
         shown = ", ".join(map(repr, doubled[:3]))
         raise InputError(
             f"{len(doubled)} case ids are used by two scenarios of one name: {shown}", fix="name the scenarios apart"

@@ -136,6 +136,11 @@ class Case:
         return self.type or (CaseType.SINGLE_TURN if len(self.messages) == 1 else CaseType.MULTI_TURN)
 
 
+def full_name(scenario: str, case_id: str) -> str:
+    """`<scenario>/<id>`: the case's name whatever else runs beside its scenario."""
+    return case_id if case_id.startswith(f"{scenario}/") else f"{scenario}/{case_id}"
+
+
 @dataclass(frozen=True, slots=True)
 class Scenario:
     name: str

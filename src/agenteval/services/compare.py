@@ -1,7 +1,8 @@
 """Runs beside each other: two of them case by case, or all of one target in their order."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from random import Random
+from typing import TypeAlias
 
 from agenteval.domain.comparison import CaseOutcomes, RunComparison, Setting, compare
 from agenteval.domain.errors import NotFound
@@ -10,18 +11,25 @@ from agenteval.domain.records import Run
 from agenteval.storage import attempts, runs
 from agenteval.storage.store import Store
 
+Identities: TypeAlias = Sequence[runs.CaseIdentity]
+
 
 async def comparison(store: Store, before: Run, after: Run) -> RunComparison:
-    """The same every time: what must be simulated is drawn by the ids of the runs. Nobody rewrote the cases of runs
-    that hold the same dialogs: what was set when one was rescored is a setting."""
+    """Paired by scenario and case id. The same every time: what must be simulated is drawn by the ids of the runs.
+    Nobody rewrote the cases of runs that hold the same dialogs: what was set when one was rescored is a setting."""
     bits = Random(f"{before.id} {after.id}").getrandbits  # noqa: S311 - a simulation, not a secret
+    ours, theirs = await runs.identities(store, before.id), await runs.identities(store, after.id)
     same_dialogs = await _origin(store, before) == await _origin(store, after)
     return RunComparison(
         before=before,
         after=after,
-        comparison=compare(await _outcomes(store, before), await _outcomes(store, after), bits),
+        comparison=compare(
+            await _outcomes(store, before, _names(ours, theirs, theirs)),
+            await _outcomes(store, after, _names(theirs, ours, theirs)),
+            bits,
+        ),
         settings=tuple(_differences("", _settings(before), _settings(after))),
-        changed_cases=() if same_dialogs else tuple(await runs.changed_cases(store, before.id, after.id)),
+        changed_cases=() if same_dialogs else tuple(_rewritten(ours, theirs)),
     )
 
 
@@ -42,11 +50,32 @@ async def _origin(store: Store, run: Run) -> str:
     return origin
 
 
-async def _outcomes(store: Store, run: Run) -> CaseOutcomes:
+def _names(of: Identities, other: Identities, later: Identities) -> Mapping[str, str]:
+    """What the cases of a run are called, by their ids: what both runs have as in the later one; what the other lacks
+    by its full name if another case has its id there."""
+    ids = {case.full_name: case.case_id for case in later}
+    common, taken = {case.full_name for case in other}, {case.case_id for case in other}
+    return {
+        case.case_id: ids[case.full_name]
+        if case.full_name in common
+        else case.full_name
+        if case.case_id in taken
+        else case.case_id
+        for case in of
+    }
+
+
+def _rewritten(before: Identities, after: Identities) -> Iterator[str]:
+    """The ids of cases that both have, but not with the same content."""
+    contents = {case.full_name: case.content for case in before}
+    return (case.case_id for case in after if contents.get(case.full_name, case.content) != case.content)
+
+
+async def _outcomes(store: Store, run: Run, names: Mapping[str, str]) -> CaseOutcomes:
     found = {}
     async for case_id, facts in attempts.facts(store, run.id):
         if outcomes := [fact.outcome for fact in facts if fact.counts]:
-            found[case_id] = outcomes
+            found[names[case_id]] = outcomes
     return found
 
 

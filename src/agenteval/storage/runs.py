@@ -4,19 +4,21 @@ from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from hashlib import sha256
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, FromClause, Row, Select, exists, func, insert, select, update
+from sqlalchemy import ColumnElement, FromClause, Row, RowMapping, Select, exists, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from agenteval.domain.errors import NotFound
+from agenteval.domain.json_value import canonical
 from agenteval.domain.outcome import OutcomeCause, SuccessLevel
 from agenteval.domain.questions import Cause
 from agenteval.domain.records import AttemptKey, AttemptStatus, Held, Run, RunCase, RunStatus, Work
-from agenteval.domain.scenario import Case
+from agenteval.domain.scenario import Case, full_name
 from agenteval.domain.transcript import Dialog, TurnStatus
-from agenteval.storage.codec import RUN, TURN, dumps, load_case, parsed, time_text
+from agenteval.storage.codec import RUN, TURN, dumps, load_case, parsed, sound, time_text
 from agenteval.storage.store import Store
 from agenteval.storage.tables import ANSWERS, ATTEMPTS, RESULTS, RUN_CASES, RUNS, TURNS
 
@@ -117,13 +119,27 @@ async def of_target(store: Store, target_name: str, limit: int, *, rescored: boo
     return of[:limit][::-1]
 
 
-async def changed_cases(store: Store, before: str, after: str) -> list[str]:
-    """The ids of cases that both runs have, but not with the same content."""
-    ours, theirs = RUN_CASES.alias(), RUN_CASES.alias()
-    same = (ours.c.run_id == before) & (theirs.c.run_id == after) & (ours.c.case_id == theirs.c.case_id)
-    query = select(ours.c.case_id).where(same, ours.c.case != theirs.c.case).order_by(ours.c.n)
+class CaseIdentity(NamedTuple):
+    """`full_name`, scenario and id, is the same in every run, whatever else ran. `content`: a hash of the case."""
+
+    case_id: str
+    full_name: str
+    content: bytes
+
+
+async def identities(store: Store, run_id: str) -> list[CaseIdentity]:
+    """Of the run's cases, in their order."""
+    query = select(RUN_CASES).where(RUN_CASES.c.run_id == run_id).order_by(RUN_CASES.c.n)
     async with store.read() as connection:
-        return list(await connection.scalars(query))
+        rows = await connection.stream(query)
+        return [_identity(row) async for row in rows.mappings()]
+
+
+def _identity(row: RowMapping) -> CaseIdentity:
+    with sound("run_cases", row):
+        content = canonical({**parsed(row["case"]), "id": None})
+    case_id = row["case_id"]
+    return CaseIdentity(case_id, full_name(row["scenario"], case_id), sha256(content).digest())
 
 
 async def resume(store: Store, run_id: str) -> None:

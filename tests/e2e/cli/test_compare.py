@@ -109,6 +109,23 @@ async def test_a_drop_that_may_be_chance_is_told_in_plain_words(
     )
 
 
+async def test_a_second_scenario_hides_no_regression(program: Program, agent: FaultyAgent, before: str) -> None:
+    program.write("good.json", cases(*["别的"] * 5))
+    program.write("more.json", {**cases(*WORDS), "name": "more"})
+    ended = await gated(program, agent, "good.json", "more.json", "--no-regression-from", before)
+    assert ended.code == 1
+    assert "5 of 5 cases fell" in ended.err
+    assert "in this run only, by scenario and id: more/case-001, more/case-002" in ended.err
+
+
+async def test_runs_without_a_common_case_are_not_compared(program: Program, agent: FaultyAgent, before: str) -> None:
+    program.write("more.json", {**cases(*WORDS), "name": "more"})
+    ended = await gated(program, agent, "more.json", "--no-regression-from", before)
+    assert ended.code == 1
+    assert "no case was measured in both runs" in ended.err
+    assert ended.err.count("run only, by scenario and id:") == 2
+
+
 async def test_a_demand_allows_nothing_unscored_unless_said(program: Program, agent: FaultyAgent) -> None:
     polite = [{"type": "llm_score", "params": {"criteria": "语气礼貌"}}]
     program.write("s.json", scenario(says("你好"), says("再见", rules=polite)))

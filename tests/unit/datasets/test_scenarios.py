@@ -344,9 +344,11 @@ def test_problems_of_all_files_are_reported_together(tmp_path: Path) -> None:
     ]
 
 
-def test_two_scenarios_of_one_name_cannot_share_ids(tmp_path: Path) -> None:
-    for name in ("a.yaml", "b.yaml"):
-        (tmp_path / name).write_text("name: same\ncases: [{messages: [a]}]", encoding="utf-8")
+@pytest.mark.parametrize("case_ids", [("case-001", "case-001"), ("a", "same/a")])
+def test_two_scenarios_of_one_name_cannot_share_ids(tmp_path: Path, case_ids: tuple[str, str]) -> None:
+    for name, case_id in zip(("a.yaml", "b.yaml"), case_ids, strict=True):
+        text = f"name: same\ncases: [{{id: {case_id}, messages: [a]}}]"
+        (tmp_path / name).write_text(text, encoding="utf-8")
     with pytest.raises(InputError, match="name the scenarios apart"):
         scenarios.load_all([tmp_path], unbound)
 

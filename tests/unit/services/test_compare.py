@@ -29,10 +29,11 @@ async def store(tmp_path: Path) -> AsyncIterator[Store]:
 
 async def stored(store: Store, of: Run, outcomes: Iterable[CaseOutcome], cases: Iterable[RunCase] | None = None) -> Run:
     outcomes = list(outcomes)
-    await runs.create(store, of, cases or places(len(outcomes)))
+    held = list(cases or places(len(outcomes)))
+    await runs.create(store, of, held)
     async with Writer(store) as writer:
-        for n, outcome in enumerate(outcomes):
-            await writer.put(record(key(n, run_id=of.id), outcome))
+        for place, outcome in zip(held, outcomes, strict=True):
+            await writer.put(record(replace(key(place.n, run_id=of.id), case_id=place.case.id), outcome))
     return of
 
 
@@ -66,6 +67,28 @@ async def test_cases_that_were_rewritten_are_named(store: Store) -> None:
     rewritten = replace(other, case=replace(other.case, messages=("别的",)))
     after = await stored(store, run("b"), [SUCCESS, SUCCESS], [kept, rewritten])
     assert (await comparison(store, before, after)).changed_cases == ("case-1",)
+
+
+@pytest.mark.parametrize("flipped", [False, True])
+async def test_cases_are_the_same_whatever_other_scenarios_ran(store: Store, flipped: bool) -> None:
+    (lunch,) = places(1)
+    qualified = replace(lunch, case=replace(lunch.case, id="餐厅/case-0"))
+    hotel = RunCase(1, "酒店", replace(lunch.case, id="酒店/case-0"))
+    alone = await stored(store, run("a"), [SUCCESS], [lunch])
+    beside = await stored(store, run("b"), [FAILURE, FAILURE], [qualified, hotel])
+    found = await comparison(store, *((beside, alone) if flipped else (alone, beside)))
+    moved = (*found.comparison.fell, *found.comparison.rose)
+    assert [case.case_id for case in moved] == ["case-0" if flipped else "餐厅/case-0"]
+    assert (found.comparison.only_before, found.comparison.only_after)[not flipped] == ("酒店/case-0",)
+    assert found.changed_cases == ()
+
+
+async def test_cases_of_two_scenarios_are_no_pair_though_they_share_an_id(store: Store) -> None:
+    (lunch,) = places(1)
+    before = await stored(store, run("a"), [SUCCESS], [lunch])
+    after = await stored(store, run("b"), [FAILURE], [replace(lunch, scenario="酒店")])
+    found = (await comparison(store, before, after)).comparison
+    assert (found.only_before, found.only_after, found.fell) == (("餐厅/case-0",), ("酒店/case-0",), ())
 
 
 async def test_the_completed_runs_of_a_target_come_in_their_order(store: Store) -> None:
