@@ -34,8 +34,10 @@ def evaluate(
 ) -> None:
     """Judge recorded dialogs by one rule; no agent is needed.
 
-    conversation_completeness always prints JSON. Ends with 3 when a dialog could not be scored. With --batch-out it
-    ends with 0 and without results while requests of the judge are open; the same command with --batch-in goes on."""
+    conversation_completeness always prints JSON. JSON is one indented object for one dialog, and a line for each of
+    several; "id" comes first, unless it is a single dialog without one of its own. Ends with 3 when a dialog could not
+    be scored. With --batch-out it ends with 0 and without results while requests of the judge are open; the same
+    command with --batch-in goes on."""
     from agenteval.domain.outcome import ResultStatus
     from agenteval.domain.scenario import RuleSpec
 
@@ -103,4 +105,5 @@ def _show(judged: "Sequence[JudgedDialog]", *, as_json: bool) -> None:
             print_result(one.result, one.recorded.dialog.language, sys.stdout)
             continue
         members = completeness(one.result) if one.result.rule == COMPLETENESS else result_members(one.result)
-        output.json({"id": one.recorded.id, **members} if several else members, indent=not several)
+        named = {"id": one.recorded.id} if several or one.recorded.named else {}
+        output.json(named | members, indent=not several)

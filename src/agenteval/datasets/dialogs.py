@@ -7,7 +7,7 @@ JSONL one a line; the columns of CSV are in `datasets.csv`. A dialog without an 
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -31,8 +31,11 @@ _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 @dataclass(frozen=True, slots=True)
 class RecordedDialog:
+    """`named`: the file gives the id."""
+
     id: str
     dialog: Dialog
+    named: bool = field(default=True, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +126,7 @@ class _Reading:
     def __init__(self, name: str) -> None:
         self._name = name
         self._dialogs: dict[str, Dialog] = {}
+        self._numbered: set[str] = set()  # the ids that are none of the file's
         self._places: dict[str, tuple[Document, str]] = {}  # of the dialogs, by id
         self._count = 0
         self._problems = Problems()
@@ -137,7 +141,7 @@ class _Reading:
         if self._unused:
             names = ", ".join(f"{name} ({times}x)" for name, times in self._unused.items())
             self._warnings.append(f"{self._name}: not used: {names}")
-        dialogs = tuple(RecordedDialog(dialog_id, dialog) for dialog_id, dialog in self._dialogs.items())
+        dialogs = tuple(RecordedDialog(id_, each, id_ not in self._numbered) for id_, each in self._dialogs.items())
         return LoadedDialogs(dialogs, tuple(self._warnings))
 
     def file(self, document: Document) -> None:
@@ -184,7 +188,12 @@ class _Reading:
         if len(self._problems) == before:
             if not turns:
                 self._problems.append(document.problem(at, "must not be empty"))
-            self._take(dialog_id or f"dialog-{self._count:03d}", turns, document, pointer)
+            self._take(dialog_id or self._number(self._count), turns, document, pointer)
+
+    def _number(self, place: int) -> str:
+        dialog_id = f"dialog-{place:03d}"
+        self._numbered.add(dialog_id)
+        return dialog_id
 
     def _take(self, dialog_id: str, turns: tuple[Turn, ...], document: Document, pointer: str) -> None:
         first, at = self._places.setdefault(dialog_id, (document, pointer))
@@ -215,7 +224,7 @@ class _Reading:
             if found is None:
                 continue
             number = 1 if "turn_index" in table.columns else self._count
-            turns = dialogs.setdefault(found.dialog_id or f"dialog-{number:03d}", {})
+            turns = dialogs.setdefault(found.dialog_id or self._number(number), {})
             place = len(turns) if found.turn_index is None else found.turn_index
             if place in turns:
                 self._problems.append(self._at(row, table, "turn_index", f"{place} stands twice in one dialog"))

@@ -269,7 +269,10 @@ def test_one_dialog_is_one_object_and_several_are_lines(call: Call) -> None:
     lines = call("evaluate", "keyword_match", "two.jsonl", "--params", "@p.json", "--json").out.splitlines()
     assert [(line["id"], line["score"]) for line in map(orjson.loads, lines)] == [("a", 1.0), ("b", 0.0)]
     chosen = call("evaluate", "keyword_match", "two.jsonl", "--params", "@p.json", "--json", "--case", "b")
-    assert chosen.json["score"] == 0.0
+    assert (chosen.json["id"], chosen.json["score"]) == ("b", 0.0)
+    assert "id" not in one.json  # the file gives none
+    Path("t.csv").write_text("input,output\na,预订成功\n", encoding="utf-8")
+    assert "id" not in call("evaluate", "keyword_match", "t.csv", "--params", "@p.json", "--json").json
 
 
 @pytest.mark.usefixtures("recorded")
