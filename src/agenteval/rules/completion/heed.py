@@ -4,7 +4,7 @@ Of itself a stated value is accepted. That is left open where the agent may have
 
 - the value came with a change of mind, or later on as a question ("could I have them in black?"), or after another
   one that a reply still names, or a reply speaks of "your budget" with another one;
-- a reply denies it, or a word of it ("without a lift" for "a lift");
+- a reply denies it, or a word of it ("without a lift" for "a lift"), or its street ("we don't serve Market Street");
 - a reply says the value's words with another number ("72 Ferry Road" for "27 Ferry Road"), or spells it otherwise;
 - a reply puts a question of its own again, or the user had to say the value again;
 - nothing shows that the agent is on the topic: no reply acknowledges, tells of something done or on its way, speaks of
@@ -15,12 +15,13 @@ import re
 from collections.abc import Sequence
 from difflib import get_close_matches
 
-from agenteval.domain.clauses import clauses, is_asked
+from agenteval.domain.clauses import clauses, is_asked, is_negated
 from agenteval.domain.evidence import Speaker, cuts_negation
 from agenteval.domain.slots import Found, SlotType, same
-from agenteval.domain.text import fold, quote_form
+from agenteval.domain.text import fold, occurrences, quote_form
 from agenteval.domain.transcript import Dialog
 from agenteval.rules.completion.items import Slot
+from agenteval.rules.completion.readback import street_of
 from agenteval.rules.completion.rivals import AMOUNTS, first_turn
 from agenteval.rules.completion.values import CHANGE, Given, differ_in, values_of
 from agenteval.rules.completion.wording import clause_at, mentions
@@ -75,7 +76,7 @@ def taken_up(slot: Slot, dialog: Dialog, stated: Given, others: Sequence[Slot], 
     if _keeps_another(slot, dialog, stated, replies):
         return False
     value = stated.value.text
-    if any(_denies(value, reply) for reply in replies):
+    if any(_denies(value, reply) or _denies_street(value, reply) for reply in replies):
         return False
     if slot.type in _FREE and any(_misspells(value, reply) for reply in replies):
         return False
@@ -123,6 +124,11 @@ def _denies(value: str, reply: str) -> bool:
     text = fold(reply)
     stems = {word[:_STEM] for word in _content(value)}
     return any(cuts_negation(text, place) for stem in stems for place in _starts(stem, text))
+
+
+def _denies_street(value: str, reply: str) -> bool:
+    street = street_of(value)
+    return street is not None and any(is_negated(reply, start, end) for start, end in occurrences(street, reply))
 
 
 def _starts(stem: str, text: str) -> list[int]:

@@ -11,7 +11,7 @@ from itertools import accumulate
 from agenteval.domain.clauses import is_asked, is_negated, negations
 from agenteval.domain.moments import Date, Time, dates, times
 from agenteval.domain.numerals import english, narrow, numbers
-from agenteval.domain.slots import Found, SlotType
+from agenteval.domain.slots import Found, SlotType, matches
 from agenteval.domain.text import fold
 from agenteval.domain.transcript import Dialog
 from agenteval.rules.completion.items import Slot
@@ -27,6 +27,7 @@ def may_be_reworded(slot: Slot, dialog: Dialog) -> bool:
         return True
     said = (turn.sent_message[:LONGEST] for turn in dialog)
     messages = [message for message in said if not expected_in(slot, message)]
+    messages.append("\n".join(messages)[:LONGEST])
     made_of = _MADE_OF.get(slot.type)
     return any(
         _is_dictated(value, message) or (made_of is not None and made_of(value, message))
@@ -153,7 +154,9 @@ def _bare(message: str) -> Iterator[int]:
 
 
 def _may_be_moment(expected: str, message: str) -> bool:
-    return _may_be_day(expected, message) or _may_be_hour(expected, message)
+    return (bool(matches(expected, message, SlotType.DATE)) or _may_be_day(expected, message)) and (
+        bool(matches(expected, message, SlotType.TIME)) or _may_be_hour(expected, message)
+    )
 
 
 _MADE_OF: Mapping[SlotType, Callable[[str, str], bool]] = {

@@ -1,16 +1,23 @@
-"""Another value of the slot's type in the agent's replies, where none of them names the user's.
+"""Another value of the slot's type in the agent's replies, after the last one that names the user's.
 
 The words around it seldom say for certain whether it is meant for the slot: it may be the hour of something else, or
 an alternative. So it leaves the slot open, unless its clause says that just this was arranged ("booked for 4 pm",
-"已预约成功，明天下午四点上门"). What clearly is something else does not count: opening hours, the date of an order, a
-hotline, what is denied or supposed, another slot's value, what the user said besides. Numbers and prices occur
-everywhere, so one that is no bound counts only with the user's unit ("21 cups" for "12 cups") or by the slot's words.
+"已预约成功，明天下午四点上门"), or it is the user's number with a slip. What clearly is something else does not count:
+opening hours, the date of an order, a hotline, what is denied or supposed, another slot's value, what the user said
+besides. Numbers and prices occur everywhere, so one that is no bound counts only with the user's unit ("21 cups" for
+"12 cups"), by the slot's words, or where people are counted or money is moved.
+
+A reply that named the user's value goes on to other things: there another value counts only if it was arranged, or the
+user's is not to be had ("8 pm is full, you have 9 pm"). In a later reply it counts unless it is the time of a call, a
+reminder or the like.
 """
 
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from difflib import SequenceMatcher
+from itertools import pairwise
+from operator import ne
 from typing import NamedTuple
 
 from agenteval.domain.clauses import is_asked, is_negated, negations
@@ -19,6 +26,7 @@ from agenteval.domain.slots import Found, SlotType
 from agenteval.domain.text import fold
 from agenteval.domain.transcript import Dialog, Turn
 from agenteval.rules.completion.items import Slot
+from agenteval.rules.completion.offers import assents, ruled_out
 from agenteval.rules.completion.values import CHANGE, UNMISTAKABLE, Given, differ_in, expected_in, span, values_of
 from agenteval.rules.completion.wording import about, clause_at, partly_names
 
@@ -53,13 +61,27 @@ _BOUND_BEFORE = re.compile(
     re.IGNORECASE,
 )
 _BOUND_AFTER = re.compile(r"\w?\s*(?:(?:之|以)[前内上下]|前|内|左右|起|or\s+(?:more|less|above|below))", re.IGNORECASE)
+_BESIDE = (
+    r"you|your|it|in|the|an?|table|room|tickets?|seats?|appointment|visit|booking|reservation|successfully|now|for|on|at|of|to|party"
+    r"|people|persons?|guests?|is|has|have|been|down|tomorrow|today|tonight|[a-z]+day|january|february|march|april|may|june|july"
+    r"|august|september|october|november|december|\d{1,4}(?:st|nd|rd|th)?|one|two|three|four|five|six|seven|eight|nine|ten|[ap]m"
+)
 _ARRANGED = re.compile(
-    r"(?:(?:预约|预订|预定|安排|定|约)(?:成功|好|了|在|到|为|至|成){1,3}\W{0,3}"
-    r"|\b(?:booked|reserved|scheduled|arranged|confirmed)(?:\s+(?:you|your|it|in|the|an?|table|room|tickets?|appointment"
-    r"|visit|booking|reservation|successfully|now)){0,5}\s+for\s+)\Z",
+    r"(?:(?:预约|预订|预定|安排|登记|[订定约][位座房票]?)(?:成功|完成|好|了|在|到|为|至|成){0,3}"
+    r"(?:[\s，,。：:！!]{0,3}(?:您|的|时间|日期|[在为是]|上门|到店|[\d零一二三四五六七八九十两]+|[月日号点时半位人桌个]|周|星期|[早晚中]?[上午]|下午)){0,12}"
+    r"[\s，,。：:！!]{0,3}"
+    r"|(?:(?<!fully\s)(?<!we\sare\s)(?<!we['’]re\s)\b(?:booked|reserved|scheduled|arranged|confirmed)|\bsee\s+you|\bexpect\s+you)"
+    rf"(?:[\s,]+(?:{_BESIDE})\b){{0,12}}[\s,:]+"
+    r"|\b(?:so|then|make|making)\s+it(?:['’]s|\s+is|\s+will\s+be)?\s+)\Z",
     re.IGNORECASE,
 )
-_ARRANGED_AFTER = re.compile(r"\s*(?:准时|为您|给您|到您家){0,2}[上登]门")
+_ARRANGED_AFTER = re.compile(
+    r"\s*(?:准时|为您|给您|到您家){0,2}[上登]门|[，,。\s]{0,2}(?:已经?|都)?(?:记下|登记好?)了?"
+    r"|\W{0,3}(?:it\s+is\b|noted\b|got\s+it\b|(?:is|has\s+been)\s+confirmed\b)",
+    re.IGNORECASE,
+)
+_POSSIBLE = re.compile(r"可以?(?=预|[订定约])|能|建议|想|要不|\b(?:can|could|may|might)\b", re.IGNORECASE)
+_MOVED = re.compile(r"改|调整|换|挪|推迟|提前|\b(?:moved|changed|switched|shifted|postponed|pushed)\b", re.IGNORECASE)
 _SENT_TO = re.compile(
     r"(?:(?:发送?|寄)(?:到|至|给|往)\W{0,3}|\b(?:wrote|written|sent|e?mailed)\b[^.;]{0,40}?\s(?:to\s+|at\s+)?)\Z",
     re.IGNORECASE,
@@ -79,10 +101,23 @@ _ALTERNATIVE = re.compile(
 _WRONG = re.compile(r"错|\b(?:wrong|incorrect|mistake|said)\b|n['’]t\b", re.IGNORECASE)
 _LOOK_BACK = 100
 _LABEL = 12
+_TO = re.compile(r"\s*(?:[-~～—–]|[至到和或、,]|to|till|until|and|or)\s*", re.IGNORECASE)
 _RANGE_AFTER = re.compile(r"\s*(?:[-~～—–至到]|(?:to|and|or)\b|或)", re.IGNORECASE)
 _UNIT = re.compile(r"\s?(?:个?(?P<chinese>[\u3400-\u9fff])|(?P<english>[A-Za-z]{2,}))")
 _NO_UNIT = {"at", "on", "in", "of", "for", "to", "or", "and", "from", "is", "are", "am", "pm", "more", "的", "，"}
-_PERSONS = str.maketrans("位名", "人人")
+_PEOPLE = {"人", "位", "名", "people", "person", "guest", "diner", "adult", "pax", "passenger"}
+_OF_PEOPLE = re.compile(
+    r"people|persons?|guests?|diners?|party|passengers?|travell?ers?|adults?|人数|[几多少][位人]|用餐人|出行人",
+    re.IGNORECASE,
+)
+_PARTY = re.compile(r"\b(?:table|party|booking|reservation|booked|seats?|room)\s+(?:for|of)\s+\Z", re.IGNORECASE)
+_BUDGET = re.compile(r"预算|价[格位]|上限|最[高多低少]|budget|price|limit|max|min|up\s+to|at\s+most", re.IGNORECASE)
+_PAID = re.compile(
+    r"退|转|付|扣|收取|汇|充|捐|\b(?:refund|transferr?|pa(?:y|id)|charg|sent|send|debit|deposit|credit|donat|withdr)",
+    re.IGNORECASE,
+)
+_SLIP = 2
+"""Digits of a long number that may be others by a slip."""
 
 
 class Rival(NamedTuple):
@@ -97,15 +132,15 @@ def rival(slot: Slot, dialog: Dialog, stated: Given, others: Sequence[Slot]) -> 
     if not slot.constrained or _is_loose(slot):
         return None
     since = first_turn(slot, dialog, stated)
-    if any(expected_in(slot, turn.reply_text) for turn in dialog.turns[since:] if turn.answered):
-        return None
+    named = last_named(slot, dialog, since)
     if slot.type is SlotType.DATETIME and (found := _of_part(slot, dialog, stated, others)):
         return found
     places = [
         span(turn.index, Speaker.AGENT, turn.reply_text, f)
-        for turn in dialog.turns[since:]
+        for turn in dialog.turns[named.turn if named else since :]
         if turn.answered
         for f in _rivals(slot, turn.reply_text, dialog, stated, others)
+        if named is None or _takes_over(slot, turn, f, named)
     ]
     if not places:
         return None
@@ -117,6 +152,33 @@ def rival(slot: Slot, dialog: Dialog, stated: Given, others: Sequence[Slot]) -> 
 
 def first_turn(slot: Slot, dialog: Dialog, stated: Given) -> int:
     return next((t.index for t in dialog if expected_in(slot, t.sent_message)), stated.turn)
+
+
+def last_named(slot: Slot, dialog: Dialog, since: int) -> Span | None:
+    """Where a reply names the expected value last."""
+    for turn in reversed(dialog.turns[since:]):
+        if turn.answered and (found := expected_in(slot, turn.reply_text)):
+            return span(turn.index, Speaker.AGENT, turn.reply_text, found[-1])
+    return None
+
+
+def _takes_over(slot: Slot, turn: Turn, found: Found, named: Span) -> bool:
+    """Whether another value may stand instead of the user's, which was named before, or is not to be had."""
+    reply = turn.reply_text
+    if is_asked(reply, found.start):
+        return False
+    if turn.index > named.turn:
+        return slot.type in UNMISTAKABLE or not _NOT_JUST_THIS.search(clause_at(reply, found.start))
+    lost = ruled_out(reply, named.start, named.end)
+    if found.start < named.end:
+        return lost
+    if _TO.fullmatch(reply, named.end, found.start):
+        return _MOVED.search(clause_at(reply, named.start)) is not None
+    return lost or _is_arranged(reply, found.start, found.end)
+
+
+def _is_arranged(reply: str, start: int, end: int) -> bool:
+    return bool(_ARRANGED.search(reply[max(0, start - _LOOK_BACK) : start]) or _ARRANGED_AFTER.match(reply, end))
 
 
 def _of_part(slot: Slot, dialog: Dialog, stated: Given, others: Sequence[Slot]) -> Rival | None:
@@ -181,39 +243,68 @@ def _comparable_amount(slot: Slot, reply: str, found: Found, dialog: Dialog, sta
     message = dialog[stated.value.turn].sent_message
     if _is_bound(message, stated.value.start, stated.value.end):
         return False
-    if partly_names(slot, clause_at(reply, found.start)) and slot.type is SlotType.MONEY:
-        return True
-    unit = _unit(message, stated.value.end)
-    return slot.type is SlotType.NUMBER and unit is not None and unit == _unit(reply, found.end)
+    if slot.type is SlotType.MONEY:
+        clause = clause_at(reply, found.start)
+        return partly_names(slot, clause) or (_PAID.search(clause) is not None and not _BUDGET.search(_label(slot)))
+    unit = _unit(message, stated.value.end) or ("人" if _OF_PEOPLE.search(_label(slot)) else None)
+    said = _unit(reply, found.end)
+    if said is None and _PARTY.search(reply, max(0, found.start - _LOOK_BACK), found.start):
+        said = "人"
+    return unit is not None and unit == said
+
+
+def _label(slot: Slot) -> str:
+    return f"{slot.name} {slot.description}"
 
 
 def _unit(text: str, end: int) -> str | None:
     m = _UNIT.match(text, end)
-    unit = (m["chinese"] or fold(m["english"]).removesuffix("s")).translate(_PERSONS) if m else None
-    return None if unit in _NO_UNIT else unit
+    unit = (m["chinese"] or fold(m["english"]).removesuffix("s")) if m else None
+    return "人" if unit in _PEOPLE else None if unit in _NO_UNIT else unit
 
 
 def _contradicts(slot: Slot, dialog: Dialog, place: Span, stated: Given) -> bool:
     """Whether just this other value was arranged for the user, who neither changed the value nor objected."""
     reply = dialog[place.turn].reply_text
-    said = reply[max(0, place.start - _LOOK_BACK) : place.start]
     if slot.type is SlotType.EMAIL:
+        said = reply[max(0, place.start - _LOOK_BACK) : place.start]
         arranged = _SENT_TO.search(said) is not None and _is_misspelt(place.text, stated.value.text)
+    elif slot.type in {SlotType.PHONE, SlotType.ID_CARD}:
+        arranged = _is_slip(place.text, stated.value.text)
     else:
-        arranged = slot.type in _MOMENTS and bool(_ARRANGED.search(said) or _ARRANGED_AFTER.match(reply, place.end))
+        may_be = slot.type in _MOMENTS or (slot.type is SlotType.NUMBER and _OF_PEOPLE.search(_label(slot)))
+        arranged = bool(may_be) and _is_arranged(reply, place.start, place.end)
     return (
         arranged
+        and not _POSSIBLE.search(clause_at(reply, place.start))
+        and not _is_assented(slot, dialog, place, stated)
         and stated.value.speaker != Speaker.TOOL
         and place.turn >= stated.turn
         and not is_asked(reply, place.start)
         and not _RANGE_AFTER.match(reply, place.end)
-        and not _NOT_JUST_THIS.search(clause_at(reply, place.start))
+        and (slot.type in UNMISTAKABLE or not _NOT_JUST_THIS.search(clause_at(reply, place.start)))
         and not _ALTERNATIVE.search(reply)
-        and not any(_objects(turn.sent_message) for turn in dialog.turns[place.turn + 1 :])
+        and not any(objects(turn.sent_message) for turn in dialog.turns[place.turn + 1 :])
         and (
             not _is_said(slot, dialog.turns, Found(place.start, place.end, place.text, None))
             or _is_changed(dialog, stated)
         )
+    )
+
+
+def _is_slip(one: str, other: str) -> bool:
+    """Whether two numbers have nearly the same digits, in nearly the same places."""
+    a, b = (re.sub(r"\D", "", text) for text in (one, other))
+    return len(a) == len(b) and (sorted(a) == sorted(b) or sum(map(ne, a, b)) <= _SLIP)
+
+
+def _is_assented(slot: Slot, dialog: Dialog, place: Span, stated: Given) -> bool:
+    """Whether the other value was offered before, and the user's next message may take it up."""
+    return any(
+        assents(after.sent_message) is not False
+        and any(not differ_in(slot, place.text, f.text) for f in values_of(slot, turn.reply_text))
+        for turn, after in pairwise(dialog.turns[stated.turn : place.turn + 1])
+        if turn.answered
     )
 
 
@@ -223,7 +314,7 @@ def _is_misspelt(address: str, users: str) -> bool:
     return SequenceMatcher(None, one, other).ratio() >= _SIMILAR
 
 
-def _objects(message: str) -> bool:
+def objects(message: str) -> bool:
     return _WRONG.search(message) is not None or any(m["negation"] for m in negations(message))
 
 

@@ -162,7 +162,7 @@ def conclude(slot: Slot, dialog: Dialog, answer: Judged[SlotAnswer] | Unscored, 
     if stated is None:
         return unknown
     levels: Levels = {**unknown.levels, Uptake.STATED: True}
-    return replace(unknown, levels=levels, value=stated.value.text, quote=stated.value, evidence=stated.spans)
+    return replace(unknown, levels=levels, value=stated.text, quote=stated.value, evidence=stated.spans)
 
 
 _HOUSE_NUMBER = re.compile(r"\d{1,4}\s?号")
@@ -191,7 +191,7 @@ def _uptake_by_code(
         seen.verdict,
         "code",
         {Uptake.STATED: True, Uptake.ACCEPTED: True, Uptake.CONFIRMED: confirmed} if filled else _STATED,
-        value=stated.value.text,
+        value=stated.text,
         quote=stated.value,
         history=tuple(dict.fromkeys((*([seen.older] if seen.older else []), *earlier))),
         evidence=(*stated.spans, *([seen.agent] if seen.agent else [])),

@@ -24,10 +24,12 @@ from agenteval.domain.json_value import as_text
 from agenteval.domain.slots import Found, matches, same
 from agenteval.domain.text import fold, quote_form
 from agenteval.domain.transcript import Dialog
+from agenteval.rules.completion.arguments import another_in_call
 from agenteval.rules.completion.forms import Part, SlotVerdict
 from agenteval.rules.completion.heed import taken_up
 from agenteval.rules.completion.items import Slot
-from agenteval.rules.completion.rivals import AMOUNTS, BEFORE, OTHER_NUMBER, THEIRS, rival
+from agenteval.rules.completion.readback import Readback, readbacks
+from agenteval.rules.completion.rivals import AMOUNTS, BEFORE, OTHER_NUMBER, THEIRS, objects, rival
 from agenteval.rules.completion.values import (
     UNMISTAKABLE,
     Given,
@@ -35,6 +37,7 @@ from agenteval.rules.completion.values import (
     differ_in,
     expected_in,
     is_after,
+    parts_of,
     span,
     values_by_user,
     values_of,
@@ -95,15 +98,17 @@ def used(slot: Slot, value: str, dialog: Dialog) -> bool:
 
 def by_code(slot: Slot, dialog: Dialog, stated: Given, others: Sequence[Slot]) -> Reaction | None:
     """What the agent made of the stated value; None when it cannot be told. Raises TextTooLong."""
+    if stated.parts:
+        return _of_parts(slot, dialog, stated, others)
     asked = [span_ for turn in dialog for span_ in _asks(slot, dialog, turn.index, others)]
     again = [ask for ask in asked if ask.turn >= stated.turn]
     in_call = used(slot, stated.value.text, dialog)
     if not replied_after(dialog, stated.turn):
         return Reaction(SlotVerdict.STATED_ONLY, Part.NONE, used=in_call)
-    repeats = [place for turn in dialog.turns[stated.turn :] for place in _stated_in_reply(slot, dialog, turn.index)]
+    repeats = [place for turn in dialog.turns[stated.turn :] for place in _repeated(slot, dialog, turn.index, stated)]
     if (other := _other_value(slot, dialog, stated, others)) is not None:
         wrong, older = other
-        if not repeats or (older and wrong.turn > repeats[-1].turn):
+        if not repeats or is_after(wrong, repeats[-1]):
             verdict = SlotVerdict.STALE if older else SlotVerdict.CONTRADICTED
             return Reaction(verdict, Part.NONE, wrong, in_call, bool(again), older)
     if (error := _all_said(dialog, stated.turn, _is_error_or_not_understood)) is not None:
@@ -118,6 +123,11 @@ def by_code(slot: Slot, dialog: Dialog, stated: Given, others: Sequence[Slot]) -
         if not found.certain or in_call:
             return None
         return _wrong(slot, dialog, found.place, stated, others, reasked=bool(again))
+    if (wrong_form := _misread(slot, dialog, stated, repeats)) is not None:
+        place, certain = wrong_form
+        return Reaction(SlotVerdict.CONTRADICTED, Part.NONE, place, in_call, bool(again)) if certain else None
+    if another_in_call(slot, dialog, stated, others):
+        return None
     if stated.assent is not None:
         return Reaction(SlotVerdict.FILLED, Part.OFFERED, stated.value, in_call, bool(again))
     if repeats:
@@ -128,6 +138,16 @@ def by_code(slot: Slot, dialog: Dialog, stated: Given, others: Sequence[Slot]) -
     if before:
         return Reaction(SlotVerdict.FILLED, Part.ASKED, before[-1], in_call, bool(again))
     return Reaction(SlotVerdict.FILLED, Part.NONE, None, in_call, bool(again))
+
+
+def _of_parts(slot: Slot, dialog: Dialog, stated: Given, others: Sequence[Slot]) -> Reaction | None:
+    """Of a date and a time that were said apart: filled when both are, else as the first that is not."""
+    made = [by_code(part, dialog, said, others) for part, said in zip(parts_of(slot), stated.parts, strict=True)]
+    seen = [each for each in made if each is not None]
+    wrong = next((each for each in seen if each.verdict is not SlotVerdict.FILLED), None)
+    if wrong or len(seen) < len(made):
+        return wrong
+    return next((each for each in seen if each.part is Part.NONE), seen[-1])
 
 
 def _wrong(
@@ -174,11 +194,36 @@ def _asks(slot: Slot, dialog: Dialog, turn: int, others: Sequence[Slot]) -> list
     return [] if place is None else [span(turn, Speaker.AGENT, reply, Found(*place, "", None))]
 
 
-def _stated_in_reply(slot: Slot, dialog: Dialog, turn: int) -> list[Span]:
-    reply = dialog[turn].reply_text
-    return [
-        span(turn, Speaker.AGENT, reply, f) for f in expected_in(slot, reply) if not is_negated(reply, f.start, f.end)
-    ]
+def _repeated(slot: Slot, dialog: Dialog, turn: int, stated: Given) -> list[Span]:
+    """Where a reply names the value, or part of it."""
+    reply = dialog[turn].reply_text if dialog[turn].answered else ""
+    named = [f for f in expected_in(slot, reply) if not is_negated(reply, f.start, f.end)]
+    parts = [_found(reply, one) for one in readbacks(slot, stated.value.text, reply) if one.agrees]
+    return [span(turn, Speaker.AGENT, reply, f) for f in sorted((*named, *parts), key=lambda f: f.start)]
+
+
+def _found(reply: str, one: Readback) -> Found:
+    return Found(one.start, one.end, reply[one.start : one.end], None)
+
+
+def _misread(slot: Slot, dialog: Dialog, stated: Given, repeats: Sequence[Span]) -> tuple[Span, bool] | None:
+    """The last form of another value that a reply has after the user's, and whether it is certain that it is for the
+    slot; none that the user says, too."""
+    since = repeats[-1].turn if repeats else stated.turn
+    theirs = fold(" ".join(turn.sent_message for turn in dialog))
+    for turn in reversed(dialog.turns[since:]):
+        reply = turn.reply_text if turn.answered else ""
+        for one in reversed(readbacks(slot, stated.value.text, reply)):
+            place = span(turn.index, Speaker.AGENT, reply, _found(reply, one))
+            if one.agrees or fold(place.text) in theirs:
+                continue
+            if repeats and not is_after(place, repeats[-1]):
+                return None
+            if repeats and not one.certain and turn.index == repeats[-1].turn:
+                continue
+            objected = any(objects(later.sent_message) for later in dialog.turns[turn.index + 1 :])
+            return place, one.certain and not is_asked(reply, one.start) and not objected
+    return None
 
 
 def _other_value(slot: Slot, dialog: Dialog, stated: Given, others: Sequence[Slot]) -> tuple[Span, Span | None] | None:

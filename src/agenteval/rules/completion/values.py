@@ -16,7 +16,7 @@ Where none of these holds, and yet the value may have been given in words that c
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum, auto
 from functools import lru_cache
 from itertools import islice
@@ -39,8 +39,11 @@ MAX_FOUND = 100
 
 UNMISTAKABLE = {SlotType.PHONE, SlotType.EMAIL, SlotType.ID_CARD, SlotType.URL}
 CHANGE = re.compile(
-    r"改|换|更正|纠正|应该是|不是|说错|\b(?:instead|actually|chang|rather|correct|make\s+it|meant|no)\b", re.IGNORECASE
+    r"改|换|更正|纠正|应该是|不是|说错|\b(?:instead|actually|chang|rather|correct|make\s+(?:it|that)|meant|no)\b",
+    re.IGNORECASE,
 )
+_PARTS = (SlotType.DATE, SlotType.TIME)
+_MOMENTS = {*_PARTS, SlotType.DATETIME}
 _NEAR = 16
 """Characters between the word of a change and the new value."""
 _BESIDES = re.compile(
@@ -128,17 +131,25 @@ def span(turn: int, speaker: Speaker, text: str, found: Found, *, source: int = 
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """Where the expected value is stated; an agent's offer has the user's assent."""
+    """Where the expected value is stated; an agent's offer has the user's assent. `parts`: of a date with time that was
+    not said in one, where the date and the time are; then `value` is the later of them."""
 
     value: Span
     assent: Span | None = None
+    parts: tuple["Given", ...] = ()
 
     @property
     def turn(self) -> int:
         return self.value.turn if self.assent is None else self.assent.turn
 
     @property
+    def text(self) -> str:
+        return " ".join(part.text for part in self.parts) if self.parts else self.value.text
+
+    @property
     def spans(self) -> tuple[Span, ...]:
+        if self.parts:
+            return tuple(span for part in self.parts for span in part.spans)
         return (self.value,) if self.assent is None else (self.value, self.assent)
 
 
@@ -149,7 +160,27 @@ def given(slot: Slot, dialog: Dialog, others: Sequence[Slot]) -> Given | None:
     if said is not None:
         other = last_value(slot, dialog, others)
         return None if other is not None and _replaces(other, said, dialog) else Given(said)
-    return _by_tool(slot, dialog) or next((offer for offer, sure in _offers(slot, dialog) if sure), None)
+    offered = next((offer for offer, sure in _offers(slot, dialog) if sure), None)
+    return _by_tool(slot, dialog) or offered or _in_parts(slot, dialog, others)
+
+
+def parts_of(slot: Slot) -> list[Slot]:
+    """A date with time as the date and the time that it consists of."""
+    return [replace(slot, type=kind) for kind in _PARTS]
+
+
+def _in_parts(slot: Slot, dialog: Dialog, others: Sequence[Slot]) -> Given | None:
+    """ "September 12", and "3 pm" when asked for the hour."""
+    if slot.type is not SlotType.DATETIME or slot.pattern or any(other.type in _MOMENTS for other in others):
+        return None
+    if not isinstance(slot.expected_value, tuple) or len(slot.expected_value) > 1:
+        return None
+    found = [given(part, dialog, others) for part in parts_of(slot) if values_of(part, slot.expected_value[0])]
+    parts = [part for part in found if part is not None]
+    if len(parts) < len(_PARTS):
+        return None
+    last = max(parts, key=lambda part: (part.turn, part.value.start))
+    return Given(last.value, last.assent, tuple(parts))
 
 
 def uncertain(slot: Slot, dialog: Dialog, others: Sequence[Slot]) -> bool:
@@ -165,15 +196,12 @@ def uncertain(slot: Slot, dialog: Dialog, others: Sequence[Slot]) -> bool:
         return True
     ends_on = last_value(slot, dialog, others)
     theirs = [ends_on.text] if ends_on else [f.text for t in dialog for f in values_of(slot, t.sent_message)]
-    return slot.type in _RELATIVE and any(_incomparable(slot, value) for value in theirs)
+    return slot.type in _MOMENTS and any(_incomparable(slot, value) for value in theirs)
 
 
 def _is_said_of_several(slot: Slot, dialog: Dialog) -> bool:
     values = slot.expected_value if isinstance(slot.expected_value, tuple) and slot.type is SlotType.TEXT else ()
     return any(matches(f"{value}s", turn.sent_message) for value in values for turn in dialog)
-
-
-_RELATIVE = {SlotType.DATE, SlotType.TIME, SlotType.DATETIME}
 
 
 def _incomparable(slot: Slot, text: str) -> bool:

@@ -501,7 +501,11 @@ MOVED_IN: Talk = [("Leave it with my neighbour", "Sure.")]
         (phone(), [("空调坏了，电话 13800138000", "延保服务每年只要 199 元，非常划算哦！")], "unscored"),
         (slot("pet", "name of the pet", "Biscuit"), [("Biscuit is ill", "Have you seen our new leads?")], "unscored"),
         (slot("pet", "name of the pet", "Biscuit"), [("Biscuit is ill", "Since when is he ill?")], "filled"),
-        (slot("address", "address", "27 Ferry Road"), [("27 Ferry Road", "OK, 72 Ferry Road tomorrow.")], "unscored"),
+        (
+            slot("address", "address", "27 Ferry Road"),
+            [("27 Ferry Road", "OK, 72 Ferry Road tomorrow.")],
+            "contradicted",
+        ),
         (slot("address", "address", "27 Ferry Road"), [("27 Ferry Road", "OK, tomorrow at 8.")], "filled"),
         (slot("floor", "楼层", "三楼"), [("从三楼搬", "好的，二楼，两位师傅。")], "unscored"),
         (slot("people", "人数", 5, "number"), [("今晚七点四个人", "好。"), ("五个人", "好的，七点四位。")], "unscored"),
@@ -514,7 +518,7 @@ MOVED_IN: Talk = [("Leave it with my neighbour", "Sure.")]
             [("Hi", "Hi"), ("Could it be black?", "See you, it is ready.")],
             "unscored",
         ),
-        (phone(), [("电话 13800138000", "好的，稍后拨打 13800138001 联系您。")], "unscored"),
+        (phone(), [("电话 13800138000", "好的，稍后拨打 13800138001 联系您。")], "contradicted"),
         (slot("estate", "小区", "翠竹园"), [("翠竹园", "您的小区？"), ("翠竹园", "需要您的小区名称。")], "stated_only"),
         (
             slot("power", "electricity", "with electricity"),
