@@ -603,6 +603,29 @@ async def test_neither_a_topic_nor_a_refusal_passes_as_acting_on_an_intent(reply
 
 
 @pytest.mark.parametrize(
+    "reply",
+    [
+        "To cancel your order please call us. I can't do it.",
+        "You can cancel your order on our website.",
+        "You want to cancel your order? I am not able to do that here.",
+        "取消订单请致电客服，我这边无法办理。",
+        "您可以通过官网取消订单。",
+        "您要取消订单？这个我办不了。",
+    ],
+)
+async def test_to_send_the_user_elsewhere_is_not_to_act(reply: str) -> None:
+    assert (await shop(reply, "cancel", "cancel")).cause is Cause.NEEDS_JUDGE
+
+
+@pytest.mark.parametrize(
+    "reply",
+    ["Your order is cancelled. For anything else please call us.", "您的订单已取消。其他问题请致电客服。"],
+)
+async def test_who_acted_may_send_the_user_elsewhere_for_the_rest(reply: str) -> None:
+    assert verdict(await shop(reply, "cancel", "cancel")) == (1, True)
+
+
+@pytest.mark.parametrize(
     "reply", ["Your return is registered.", "Is it right that your return is registered today?", "我这就为您登记退货。"]
 )
 async def test_acting_promising_and_a_fitting_question_pass(reply: str) -> None:

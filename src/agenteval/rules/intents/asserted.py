@@ -26,18 +26,41 @@ _UNSAID = re.compile(r"[不没未无别]\w{0,3}(?:说|表示|告诉|声称|确�
 """A denial that what is done does not end, as in "我绝不会说您的订单已取消"."""
 
 
+_REFERRAL = re.compile(
+    r"请(?:您)?(?:自行|直接)?(?:致电|拨打|联系|前往|登录|访问|到(?!达)|去)|(?:只能|可以?)(?:通过|在|到|去)\w{0,6}(?:电话|官网|网站|应用|门店|前台|柜台)"
+    r"|\b(?:please|you\s+(?:can|may|must|should|have\s+to|need\s+to)|just|kindly)\s+(?:\w+\s+)?"
+    r"(?:call|phone|ring|dial|visit|contact|e?mail|write\s+to|go\s+to|use|ask|see)\b"
+    r"|\b(?:only\s+(?:possible|available)|(?:by|over\s+the)\s+phone|on\s+(?:our|the)\s+(?:web\s?site|site|app|home\s?page))\b",
+    re.IGNORECASE,
+)
+"""What sends the user elsewhere: who says that does not do it."""
+_CANNOT_DO_IT = re.compile(
+    r"(?:无法|不能|没法|没办法|不会)(?:[帮为给][您你])?(?:办理|处理|操作|做到?|办)\W*\Z|[办做帮]不[了到]"
+    r"|\b(?:can\s?not|can['’]t|could\s+not|couldn['’]t|unable\s+to|not\s+able\s+to|won['’]t|don['’]t)\s+(?:\w+\s+)?"
+    r"(?:do|help\s+(?:you\s+)?with|handle|process|offer)\s+(?:it|that|this|those|so)\b",
+    re.IGNORECASE,
+)
+"""A denial of what was spoken of before."""
+
+
 def affirmed(text: str) -> Spans:
-    """All clauses but the negated ones."""
-    return [(start, end) for start, end in clauses(text) if not _is_denied(text, start, end)]
+    """All clauses but the negated ones, those that send the user elsewhere, and what is denied as a whole after it."""
+    since = max((end for start, end in clauses(text) if _CANNOT_DO_IT.search(simplified(text[start:end]))), default=0)
+    return [
+        (start, end)
+        for start, end in clauses(text)
+        if start >= since and not _is_denied(text, start, end) and not _REFERRAL.search(simplified(text[start:end]))
+    ]
 
 
 def asserted(text: str) -> Spans:
     """The affirmed clauses that neither ask nor offer nor depend on a condition. Promises are among them."""
+    told = set(affirmed(text))
     return [
         (start, end)
         for sentence in _sentences(text)
         for start, end in _unconditional(text, _stated(text, sentence))
-        if not _is_denied(text, start, end)
+        if (start, end) in told
         and not is_asked(text, max(start, _words_end(text, start, end) - 1))
         and not _OFFER.search(simplified(text[start:end]))
     ]
