@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from agenteval.cli.invocation import GATE_FAILED, NOT_COMPLETED, Invocation
+from agenteval.cli.output import counted
 from agenteval.domain.exact import exact
 from agenteval.domain.gate import Check, Demand, Gate, check
 from agenteval.domain.records import RunStatus
@@ -69,7 +70,7 @@ async def gated(app: "App", gate: Gate, before: "Run | None", report: "RunReport
 def _said(one: Check, since: "Comparison | None") -> str:
     match one.demand:
         case Demand.MAX_UNSCORED:
-            return f"{one.found} attempts without a level, {one.wanted} allowed"
+            return f"{counted(int(one.found or 0), 'attempt')} without a level, {one.wanted} allowed"
         case Demand.NO_REGRESSION:
             return _regression(one, since)
         case rated:
@@ -88,7 +89,7 @@ def _regression(one: Check, since: "Comparison | None") -> str:
     told = [f"{' and '.join(names)} {drop}" for drop, names in drops.items()]
     fell = [case.case_id for case in since.fell if case.passing]
     told += [f"pass no more, or less often: {_named(fell)}"] if fell else []
-    told = told or [f"no measure dropped on the {one.found} cases that both runs measured"]
+    told = told or [f"no measure dropped on the {counted(int(one.found), 'case')} that both runs measured"]
     return "; ".join([*told, *_alone(since)])
 
 
@@ -96,7 +97,7 @@ def _alone(since: "Comparison | None") -> "Iterator[str]":
     sides = [("the other", since.only_before), ("this", since.only_after)] if since else []
     for run, case_ids in sides:
         if case_ids:
-            yield f"in {run} run only, by scenario and id: {_named(case_ids)} ({len(case_ids)} cases)"
+            yield f"in {run} run only, by scenario and id: {_named(case_ids)} ({counted(len(case_ids), 'case')})"
 
 
 def _named(case_ids: "Sequence[str]") -> str:

@@ -131,7 +131,8 @@ async def test_a_demand_allows_nothing_unscored_unless_said(program: Program, ag
     program.write("s.json", scenario(says("你好"), says("再见", rules=polite)))
     bare = await gated(program, agent, "s.json")
     assert (bare.code, "gate" in bare.err) == (0, False)
-    assert (await gated(program, agent, "s.json", "--min-pass-rate", "1")).code == 1
+    failed = await gated(program, agent, "s.json", "--min-pass-rate", "1")
+    assert (failed.code, "gate: FAILED: 1 attempt without a level, 0 allowed" in failed.err) == (1, True)
     assert (await gated(program, agent, "s.json", "--min-pass-rate", "1", "--max-unscored", "1")).code == 0
 
 
