@@ -42,6 +42,10 @@ CAUSES: Mapping[Cause, tuple[str, str]] = {
         "The rule itself broke: a fault of the rule, not of the agent.",
         "Report it to the rule's author.",
     ),
+    Cause.TIME_LIMIT: (
+        "The case's time was up before code had looked at everything; what it had decided is kept.",
+        "`agenteval rescore last` looks at the stored dialog again, without a limit; or give more `--case-timeout`.",
+    ),
 }
 
 

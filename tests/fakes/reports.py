@@ -473,7 +473,7 @@ def unscored_report(*causes: Cause) -> RunReport:
     """A run of which nothing was measured, one case for each cause."""
     views = []
     for n, cause in enumerate(causes):
-        case = replace(REPAIR, id=f"case-{'abcdefghi'[n]}", name="")
+        case = replace(REPAIR, id=f"case-{'abcdefghij'[n]}", name="")
         unknown = {"status": "unscored", "filled": None, "value": None, "turn_index": None, "quote": None}
         rules = [
             unscored("intent_classification", cause, layer=Layer.L1),

@@ -27,6 +27,7 @@ class Cause(StrEnum):
     TOO_LONG = "too_long"
     PENDING = "pending"
     RULE_ERROR = "rule_error"
+    TIME_LIMIT = "time_limit"
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,5 +14,6 @@ CAUSES: Mapping[Cause, tuple[str, str]] = {
     Cause.TOO_LONG: ("对话超出模型的上下文", "the dialog does not fit the model's context"),
     Cause.PENDING: ("等待批量评审结果", "waits for a batch's answers"),
     Cause.RULE_ERROR: ("规则自身出错", "the rule itself broke"),
+    Cause.TIME_LIMIT: ("本用例的时限已用完", "the case's time was up"),
 }
 """Why something was not measured."""

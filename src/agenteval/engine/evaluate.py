@@ -54,7 +54,7 @@ async def evaluate(
     calls: list[Call] = []
     broken: dict[str, Exception] = {}
     for _ in range(MAX_ROUNDS):
-        new = await aside(dialog, lambda: _new(case, dialog, rules, answers, broken))
+        new = await aside(dialog, len(rules), lambda: _new(case, dialog, rules, answers, broken))
         if not new:
             break
         said = await panel.answer(dialog, list(new.values()), until_s=until_s)
@@ -62,7 +62,8 @@ async def evaluate(
         answers.add({key: said.answers.get(key) or Unscored(Cause.MODEL_ERROR, str(time)) for key in new})
         calls.extend(said.calls)
 
-    judged = await aside(dialog, lambda: [_judged(bound, case, dialog, answers, broken) for bound in rules])
+    items = max(len(rules), len(asks))
+    judged = await aside(dialog, items, lambda: [_judged(bound, case, dialog, answers, broken) for bound in rules])
     results = tuple(
         [
             _placed(await _concluded(bound, result, time, until_s), bound)

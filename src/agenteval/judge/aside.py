@@ -8,11 +8,12 @@ from agenteval.domain.transcript import Dialog
 
 T = TypeVar("T")
 
-LONG = 100_000
-"""As `Dialog.size`."""
+MUCH = 20_000
+"""Characters of a dialog times items that are looked for in it: from 1 to 50 ms, by what is looked for. A thread takes
+0.05 ms."""
 
 
-async def aside(dialog: Dialog, work: Callable[[], T]) -> T:
-    """What `work` makes of the dialog. On a long one it works in a thread: while it held up the loop, the replies of
-    agents in other dialogs would seem to come late."""
-    return await asyncio.to_thread(work) if dialog.size > LONG else work()
+async def aside(dialog: Dialog, items: int, work: Callable[[], T]) -> T:
+    """What `work` makes of the dialog for so many items. When that is much, it works in a thread: while it held up the
+    loop, the replies of agents in other dialogs would seem to come late."""
+    return await asyncio.to_thread(work) if dialog.size * items > MUCH else work()

@@ -4,6 +4,8 @@ rest goes on, and what is left at the end needs a judge model."""
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import inf
+from time import monotonic
 from typing import Any, Protocol, TypeAlias
 
 from agenteval.domain.errors import StorageError
@@ -13,6 +15,10 @@ from agenteval.domain.questions import Ask, Cause, Judged, Question, Unscored
 from agenteval.domain.transcript import Dialog
 from agenteval.judge.aside import aside
 from agenteval.judge.verify import verify_code
+
+GRACE_S = 1.0
+"""For code, though the dialog took up all of the case's time."""
+_OUT_OF_TIME = Unscored(Cause.TIME_LIMIT, "the case's time limit was used up before code came to it")
 
 Answered: TypeAlias = Mapping[str, Judged[Any] | Unscored]
 
@@ -33,12 +39,16 @@ class Step(Protocol):
 
 
 class Panel:
-    def __init__(self, *steps: Step) -> None:
+    """`waits`: for models, so that what is without an answer when the time is up might have one later."""
+
+    def __init__(self, *steps: Step, waits: bool = True) -> None:
         self._steps = steps
+        self._waits = waits
 
     async def answer(self, dialog: Dialog, asks: Sequence[Ask], *, until_s: float | None = None) -> Said:
-        """An answer to every one of `asks`; only to some when the loop's clock passed `until_s`. A step that breaks
-        answers nothing: what nobody after it answers either has its fault as the cause. Raises StorageError alone."""
+        """An answer to every one of `asks`; only to some when it waits and the loop's clock passed `until_s`. A step
+        that breaks answers nothing: what nobody after it answers either has its fault as the cause. Raises StorageError
+        alone."""
         answers: dict[str, Judged[Any] | Unscored] = {}
         calls: list[Call] = []
         left = list(asks)
@@ -56,7 +66,7 @@ class Panel:
             answers.update(said.answers)
             calls.extend(said.calls)
             left = [ask for ask in left if ask.key not in said.answers]
-            if until_s is not None and asyncio.get_running_loop().time() >= until_s:
+            if self._waits and until_s is not None and asyncio.get_running_loop().time() >= until_s:
                 return Said(answers, calls)
         answers.update({ask.key: unanswered for ask in left})
         return Said(answers, calls)
@@ -64,13 +74,17 @@ class Panel:
 
 class ByCode:
     """Questions that their own `code` decides. Its quotes are verified like a model's; what cannot be quoted (a
-    negation stands before it) is not decided."""
+    negation stands before it) is not decided. What it has not come to when the time is up is not asked of others: no
+    model was at fault, and the next time would be no longer."""
 
     async def answer(self, dialog: Dialog, asks: Sequence[Ask], *, until_s: float | None = None) -> Said:
-        return await aside(dialog, lambda: self._decided(dialog, asks))
+        questions = [ask for ask in asks if isinstance(ask, Question) and ask.code]
+        left_s = inf if until_s is None else max(until_s - asyncio.get_running_loop().time(), GRACE_S)
+        return await aside(dialog, len(questions), lambda: self._decided(dialog, questions, monotonic() + left_s))
 
-    def _decided(self, dialog: Dialog, asks: Sequence[Ask]) -> Said:
-        decided = {ask.key: self._decide(dialog, ask) for ask in asks if isinstance(ask, Question) and ask.code}
+    def _decided(self, dialog: Dialog, questions: Sequence[Question[Any]], until_s: float) -> Said:
+        """`until_s` by the system's clock: the loop's stands still while it works."""
+        decided = {q.key: self._decide(dialog, q) if monotonic() < until_s else _OUT_OF_TIME for q in questions}
         return Said({key: answer for key, answer in decided.items() if answer is not None})
 
     def _decide(self, dialog: Dialog, question: Question[Any]) -> Judged[Any] | Unscored | None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from agenteval.domain.json_value import Json
 from agenteval.domain.ports import Memo, Role
-from agenteval.domain.questions import Moderation, Question, Similarity
+from agenteval.domain.questions import Cause, Moderation, Question, Similarity
 from agenteval.domain.records import StoredAnswer
 from agenteval.judge.compile import FRAME_HASH
 from agenteval.judge.encoder import Encoder
@@ -31,12 +31,14 @@ class Judging:
         steps: list[Step] = [Encoder(local_scorer(), models.embedding, models.moderation)]
         if models.judge is not None:
             steps.append(ModelJudge(models.judge, self.secret))
-        return Panel(ByCode(), MemoStep(memo, _identities(self.description), Panel(*steps)))
+        asked, waits = _identities(self.description), bool(models.by_role)
+        return Panel(ByCode(), MemoStep(memo, asked, Panel(*steps, waits=waits)), waits=waits)
 
     def recall(self, models: Json, memo: Memo, answers: Sequence[StoredAnswer]) -> Panel:
         """Answers as they were given, to these questions or to such with the same wording, by the `models` of a run's
-        snapshot. Nobody is asked."""
-        return Panel(ByCode(), Stored(answers), MemoStep(memo, _identities(models), Encoder(local_scorer())))
+        snapshot. Nobody is asked; code has all the time that it needs, also for what it had not come to."""
+        stored = Stored([answer for answer in answers if answer.cause != Cause.TIME_LIMIT])
+        return Panel(ByCode(), stored, MemoStep(memo, _identities(models), Encoder(local_scorer())), waits=False)
 
     @property
     def description(self) -> dict[str, Json]:

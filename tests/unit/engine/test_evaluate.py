@@ -6,6 +6,8 @@ from collections.abc import Awaitable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
+from itertools import count
 from typing import ClassVar
 
 import pytest
@@ -17,7 +19,7 @@ from agenteval.domain.scenario import Case, EffectivePolicy, Layer, Policy, Rule
 from agenteval.domain.transcript import Dialog, Turn, TurnStatus
 from agenteval.engine.evaluate import Evaluation, evaluate
 from agenteval.engine.time_limit import TimeLimit
-from agenteval.judge.aside import LONG
+from agenteval.judge.aside import MUCH
 from agenteval.judge.panel import ByCode, Panel, Said, Step
 from agenteval.rules import MAX_ROUNDS, EvalRule
 from agenteval.rules.build import BoundRule
@@ -193,15 +195,60 @@ async def test_a_rule_that_never_concludes_fails_when_the_time_is_up() -> None:
     assert evaluation.results[0].reason == "the case's time limit of 0.02 s was used up"
 
 
+@dataclass(frozen=True)
+class Coded(Chain):
+    """Asks all at once; code knows every answer, or none."""
+
+    known: bool = True
+
+    def questions(self) -> list[Question[Word]]:
+        return [Question(f"step:{i}", Word, f"question {i}", code=self.code) for i in range(self.length)]
+
+    def code(self, dialog: Dialog) -> Word | None:
+        return Word("yes") if self.known else None
+
+    def ask(self, case: Case, dialog: Dialog, known: Answers) -> Iterable[Ask]:
+        return self.questions()
+
+
+@pytest.mark.parametrize("waits", [True, False], ids=["with a model", "without"])
+async def test_code_that_has_no_time_left_keeps_what_it_decided(waits: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its clock goes on by 0.4 s with each look."""
+    monkeypatch.setattr("agenteval.judge.panel.monotonic", partial(next, count(0, 0.4)))
+    panel, step = ByCode(), ScriptedStep(lambda _: {"word": "no"})
+    steps = (panel, step) if waits else (panel,)
+    evaluation = await evaluate(
+        CASE,
+        DIALOG,
+        [bound(Coded(length=4))],
+        Panel(*steps, waits=waits),
+        EffectivePolicy.of(),
+        time=TimeLimit(FakeClock(), 1),
+    )
+    found = [evaluation.answers[ask] for ask in evaluation.asks.values()]
+    assert [isinstance(answer, Judged) for answer in found] == [True, True, False, False]
+    assert {answer.cause for answer in found if isinstance(answer, Unscored)} == {Cause.TIME_LIMIT}
+    assert step.asked == []
+
+
+async def test_without_a_model_nothing_is_a_models_fault_when_the_time_is_up() -> None:
+    rule, time = Coded(length=1, known=False), TimeLimit(FakeClock(), 0)
+    evaluation = await evaluate(
+        CASE, DIALOG, [bound(rule)], Panel(ByCode(), waits=False), EffectivePolicy.of(), time=time
+    )
+    (answer,) = (evaluation.answers[ask] for ask in evaluation.asks.values())
+    assert answer == Unscored(Cause.NEEDS_JUDGE)
+
+
 @pytest.mark.parametrize("place", ["ask", "code", "evaluate"])
-@pytest.mark.parametrize("characters", [LONG // 2, LONG + 1])
+@pytest.mark.parametrize("characters", [MUCH // 2, MUCH + 1])
 async def test_code_works_on_a_long_dialog_while_the_loop_is_free_for_others(place: str, characters: int) -> None:
     """A rule waits until the loop has run, which it can only beside it."""
     loop_ran = threading.Event()
 
     def wait(where: str) -> None:
         if where == place:
-            waited.append(loop_ran.wait(timeout=5 if characters > LONG else 0))
+            waited.append(loop_ran.wait(timeout=5 if characters > MUCH else 0))
 
     class Slow(Chain):
         def ask(self, case: Case, dialog: Dialog, known: Answers) -> Iterable[Ask]:
@@ -222,4 +269,4 @@ async def test_code_works_on_a_long_dialog_while_the_loop_is_free_for_others(pla
     await asyncio.sleep(0)
     loop_ran.set()
     await judging
-    assert waited[0] is (characters > LONG)
+    assert waited[0] is (characters > MUCH)
