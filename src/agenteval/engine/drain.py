@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 W = TypeVar("W")
 
@@ -28,14 +28,13 @@ async def drain(
 
     stopping = asyncio.create_task(stop.wait())
     pool = [asyncio.create_task(work()) for _ in range(workers)]
-    running = set(pool)
+    working = asyncio.gather(*pool)
+    ends: tuple[asyncio.Future[Any], ...] = (working, stopping)
     try:
-        while running and not stopping.done():
-            ended, _ = await asyncio.wait({*running, stopping}, return_when=asyncio.FIRST_COMPLETED)
-            running -= ended
-            for task in ended:
-                task.result()
+        await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+        if working.done():
+            await working
     finally:
-        for task in (*running, stopping):
+        for task in (*pool, stopping):
             task.cancel()
-        await asyncio.gather(*pool, stopping, return_exceptions=True)  # several may have failed at once
+        await asyncio.gather(*pool, working, stopping, return_exceptions=True)  # several may have failed at once
