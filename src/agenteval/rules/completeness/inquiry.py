@@ -70,7 +70,7 @@ class Inquiry:
         intents = distinct(answer.value.intents)
         names = {name_of(intent) for intent in known}
         for intent in intents:
-            if name_of(intent) in names:
+            if names and name_of(intent) in names:
                 continue
             if not in_one or self._is_reviewed(intent):
                 self._judge_alone(intent.text, intent.quote.span)
