@@ -18,6 +18,7 @@ from agenteval.domain.scenario import Case, RuleSpec, Scenario
 from agenteval.domain.target import Target
 from agenteval.domain.transcript import Dialog, Turn
 from agenteval.engine.progress import Progress
+from agenteval.rules import RULES
 from agenteval.services.runs import Plan
 from agenteval.settings import ModelSettings, Settings
 from agenteval.storage import runs
@@ -25,7 +26,7 @@ from benchmarks.speed.conversations import conversation, number_of
 from benchmarks.speed.phase import Phase, phase
 from benchmarks.speed.server import reset
 
-RULES = {
+SPECS = {
     "conversation_completeness": RuleSpec("conversation_completeness"),
     "keyword_match": RuleSpec("keyword_match", {"none_of": ("guarantee", "保证")}),
 }
@@ -62,7 +63,7 @@ class Replayed(Mapping[str, Dialog]):
 
 
 async def plan(settings: Settings, rule: str, target: Target, n: int) -> Phase:
-    spec = RULES[rule]
+    spec = SPECS[rule]
     with phase() as measured:
         cases = (Case(each.id, tuple(said for said, _ in each.turns), (spec,)) for each in map(conversation, range(n)))
         planned = Plan([Scenario("speed", tuple(cases))], target, target_source={"channel": "replay"})
@@ -71,12 +72,13 @@ async def plan(settings: Settings, rule: str, target: Target, n: int) -> Phase:
     return measured
 
 
-async def work(settings: Settings, target: Target, url: str, shown: Callable[[Progress], None]) -> Worked:
+async def work(settings: Settings, rule: str, target: Target, url: str, shown: Callable[[Progress], None]) -> Worked:
     async with app(settings) as wired:
         run = await runs.latest(wired.store)
         await wired.runs.reopen(run, target, asyncio.Event())
         if url:
             reset(url)  # the call that checked the model is not counted
+        RULES.get(rule)  # a plug-in is loaded at start-up, as the floor is
         with phase() as measured:
             await wired.runs.work(run, target, asyncio.Event(), shown)
         summary = await wired.runs.summary(run)
@@ -99,7 +101,7 @@ def reporter(every: int) -> Callable[[Progress], None]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("verb", choices=["plan", "work"])
-    parser.add_argument("rule", choices=sorted(RULES))
+    parser.add_argument("rule", choices=sorted(SPECS))
     parser.add_argument("database")
     parser.add_argument("n", type=int)
     parser.add_argument("--url", default="")
@@ -111,7 +113,7 @@ def main() -> None:
     measured = run_async(
         plan(settings, given.rule, target, given.n)
         if given.verb == "plan"
-        else work(settings, target, given.url, reporter(REPORT_EVERY))
+        else work(settings, given.rule, target, given.url, reporter(REPORT_EVERY))
     )
     sys.stdout.buffer.write(orjson.dumps(asdict(measured)))
 
