@@ -8,12 +8,16 @@ import re
 from collections.abc import Hashable, Iterator
 from enum import StrEnum
 from fractions import Fraction
+from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
 from agenteval.domain.moments import Clock, Day, comparable_days, dates, same_clock, same_day, times
 from agenteval.domain.numerals import CHINESE, DECIMAL, ENGLISH, digits, narrow, number, numbers
 from agenteval.domain.text import fold, occurrences, quote_form
+
+SHORT = 1_000
+"""Characters of a text whose values are remembered."""
 
 
 class SlotType(StrEnum):
@@ -53,7 +57,14 @@ _Values = Iterator[tuple[int, int, Hashable]]
 
 def find(kind: SlotType, text: str) -> list[Found]:
     """Every value of the type in the text. A text slot takes the whole text, unless it is blank."""
-    return [Found(start, end, text[start:end], value) for start, end, value in _FINDERS[kind](narrow(text))]
+    return list(_remembered(kind, text) if len(text) <= SHORT else _found(kind, text))
+
+
+def _found(kind: SlotType, text: str) -> tuple[Found, ...]:
+    return tuple(Found(start, end, text[start:end], value) for start, end, value in _FINDERS[kind](narrow(text)))
+
+
+_remembered = lru_cache(maxsize=8192)(_found)  # each slot of a type looks at the same turns, however many there are
 
 
 def valid(kind: SlotType, text: str) -> bool:
