@@ -128,9 +128,12 @@ def _mean(values: Sequence[Fraction]) -> Fraction:
 
 
 def _correlation(xs: Sequence[Fraction], ys: Sequence[Fraction]) -> float:
-    """Pearson's; 0 where one side does not vary."""
+    """Pearson's, corrected for continuity where it is above 0, so that runs of few cases that agree are not taken for
+    equal: for proportions (ad - bc - n/2)/√..., as in Newcombe's method 10. 0 where one side does not vary."""
     x_mean, y_mean = _mean(xs), _mean(ys)
     xx = sum((x - x_mean) ** 2 for x in xs)
     yy = sum((y - y_mean) ** 2 for y in ys)
     xy = sum((x - x_mean) * (y - y_mean) for x, y in zip(xs, ys, strict=True))
+    if xy > 0:
+        xy = max(xy - Fraction(1, 2), Fraction(0))
     return float(xy) / sqrt(xx * yy) if xx and yy else 0.0

@@ -120,11 +120,35 @@ def test_the_interval_holds_the_difference(pairs: list[tuple[Fraction, Fraction]
     assert (mirrored.low, mirrored.high) == pytest.approx((-bounds.high, -bounds.low))
 
 
+@pytest.mark.parametrize(
+    ("counts", "expected"),
+    [
+        ((14, 0, 5, 22), (0.011, 0.226)),  # Altman et al. 2000, Statistics with Confidence, table 6.2
+        ((1, 7, 1, 12), (-0.507, -0.026)),  # Bentur et al. 2009, in Fagerland et al. 2014
+    ],
+)
+def test_the_interval_of_proportions_is_newcombes(
+    counts: tuple[int, int, int, int], expected: tuple[float, float]
+) -> None:
+    both, fell, rose, neither = counts
+    pairs = [(1, 1)] * both + [(1, 0)] * fell + [(0, 1)] * rose + [(0, 0)] * neither
+    bounds = difference_interval([(F(before),) for before, _ in pairs], [(F(after),) for _, after in pairs])
+    assert bounds is not None
+    assert (bounds.low, bounds.high) == pytest.approx(expected, abs=0.0006)
+
+
+@given(st.lists(st.lists(scores, min_size=1, max_size=3), min_size=1, max_size=20))
+def test_runs_of_few_cases_that_agree_may_still_differ(cases: list[list[Fraction]]) -> None:
+    bounds = difference_interval(cases, cases)
+    assert bounds is not None
+    assert bounds.low < -0.01 < 0.01 < bounds.high
+
+
 def test_no_cases_no_interval() -> None:
     assert difference_interval([], []) is None
 
 
-@pytest.mark.parametrize("n", [10, 30, 100])
+@pytest.mark.parametrize("n", [5, 10, 30, 100])
 def test_the_interval_covers_the_true_difference(n: int) -> None:
     """Pairs that share half of what decides them, .5 before and .7 after."""
     rng, held, runs = Random(0), 0, 400
