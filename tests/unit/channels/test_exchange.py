@@ -240,6 +240,22 @@ async def test_an_exception_that_cannot_say_what_it_is_is_told_by_its_type() -> 
     assert (turn.status, turn.error) == (TurnStatus.ERROR, "Unspeakable: (its message cannot be read)")
 
 
+@pytest.mark.parametrize(
+    ("step", "status"),
+    [
+        (AgentReply("好的", recorded=True, latency_ms=12.5), TurnStatus.OK),
+        (KeyError("no such dialog"), TurnStatus.ERROR),
+        (asyncio.CancelledError(), TurnStatus.ERROR),
+        ("x" * (REPLY_CAP_BYTES + 1), TurnStatus.ERROR),
+    ],
+)
+async def test_what_was_recorded_is_not_limited_and_fails_as_data_too(step: object, status: TurnStatus) -> None:
+    clock = FakeClock()
+    turn = await exchange(Scripted(clock, step, takes_s=9.0), 0, "hi", clock=clock, timeout_s=None, retries=0)
+    assert turn.status is status
+    assert turn.latency_ms == (12.5 if status is TurnStatus.OK else None)
+
+
 async def test_cancellation_is_passed_on() -> None:
     clock = FakeClock()
     task = asyncio.create_task(
