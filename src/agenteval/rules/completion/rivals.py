@@ -27,7 +27,16 @@ from agenteval.domain.text import fold
 from agenteval.domain.transcript import Dialog, Turn
 from agenteval.rules.completion.items import Slot
 from agenteval.rules.completion.offers import assents, ruled_out
-from agenteval.rules.completion.values import CHANGE, UNMISTAKABLE, Given, differ_in, expected_in, span, values_of
+from agenteval.rules.completion.values import (
+    CHANGE,
+    MAX_FOUND,
+    UNMISTAKABLE,
+    Given,
+    differ_in,
+    expected_in,
+    span,
+    values_of,
+)
 from agenteval.rules.completion.wording import about, clause_at, partly_names
 
 AMOUNTS = {SlotType.NUMBER, SlotType.MONEY}
@@ -201,7 +210,7 @@ def _alike(slot: Slot, other: Slot) -> bool:
 
 
 def _rivals(slot: Slot, reply: str, dialog: Dialog, stated: Given, others: Sequence[Slot]) -> Iterator[Found]:
-    for f in values_of(slot, reply):
+    for f in values_of(slot, reply)[-MAX_FOUND:]:
         if (
             differ_in(slot, stated.value.text, f.text)
             and (slot.values or slot.type is not SlotType.TEXT or any(map(str.isdigit, f.text)))

@@ -31,6 +31,7 @@ from agenteval.rules.completion.items import Slot
 from agenteval.rules.completion.readback import Readback, readbacks
 from agenteval.rules.completion.rivals import AMOUNTS, BEFORE, OTHER_NUMBER, THEIRS, objects, rival
 from agenteval.rules.completion.values import (
+    MAX_FOUND,
     UNMISTAKABLE,
     Given,
     alone,
@@ -197,7 +198,7 @@ def _asks(slot: Slot, dialog: Dialog, turn: int, others: Sequence[Slot]) -> list
 def _repeated(slot: Slot, dialog: Dialog, turn: int, stated: Given) -> list[Span]:
     """Where a reply names the value, or part of it."""
     reply = dialog[turn].reply_text if dialog[turn].answered else ""
-    named = [f for f in expected_in(slot, reply) if not is_negated(reply, f.start, f.end)]
+    named = [f for f in expected_in(slot, reply)[-MAX_FOUND:] if not is_negated(reply, f.start, f.end)]
     parts = [_found(reply, one) for one in readbacks(slot, stated.value.text, reply) if one.agrees]
     return [span(turn, Speaker.AGENT, reply, f) for f in sorted((*named, *parts), key=lambda f: f.start)]
 
@@ -233,7 +234,7 @@ def _other_value(slot: Slot, dialog: Dialog, stated: Given, others: Sequence[Slo
     earlier = [value for value in values_by_user(slot, dialog, others) if is_after(stated.value, value)]
     for turn in reversed(dialog.turns[stated.turn :]):
         reply = turn.reply_text if turn.answered else ""
-        for f in reversed(values_of(slot, reply)):
+        for f in reversed(values_of(slot, reply)[-MAX_FOUND:]):
             older = next((value for value in earlier if _same_value(slot, value.text, f.text)), None)
             if differ_in(slot, stated.value.text, f.text) and _is_statement(slot, reply, f, others, older):
                 return span(turn.index, Speaker.AGENT, reply, f), older

@@ -35,7 +35,7 @@ from agenteval.rules.completion.wording import about, clause_at, mentions, speak
 SHORT = 4_096
 """Characters of a text whose matches are remembered."""
 MAX_FOUND = 100
-"""Places of a pattern that are looked at in one text."""
+"""Values that are looked at in one text: the last ones, but of a pattern the first."""
 
 UNMISTAKABLE = {SlotType.PHONE, SlotType.EMAIL, SlotType.ID_CARD, SlotType.URL}
 CHANGE = re.compile(
