@@ -43,10 +43,13 @@ class App:
 
 
 @asynccontextmanager
-async def app(settings: Settings, write: Callable[[bytes], object] | None = None) -> AsyncIterator[App]:
-    """Everything wired; closed again at the end. With `write` it gets the judge's requests, and none is sent."""
+async def app(
+    settings: Settings, write: Callable[[bytes], object] | None = None, *, create: bool = True
+) -> AsyncIterator[App]:
+    """Everything wired; closed again at the end. With `write` it gets the judge's requests, and none is sent. Raises
+    NotFound when there is no database and none is to be created."""
     clock = SystemClock()
-    store = await Store.open(settings.database_url)
+    store = await Store.open(settings.database_url, create=create)
     try:
         guard = Guard.of(settings.allowed_targets)
         async with Sessions(guard) as sessions:

@@ -45,15 +45,20 @@ class Batch:
     def on_stdout(self) -> bool:
         return self.out == STDOUT
 
+    @property
+    def file(self) -> Path | None:
+        """That is written."""
+        return Path(self.out) if self.out and not self.on_stdout else None
+
     @asynccontextmanager
-    async def app(self, invocation: Invocation) -> "AsyncIterator[App]":
+    async def app(self, invocation: Invocation, *, create: bool = True) -> "AsyncIterator[App]":
         """The app, with what is in the files of answers; the file of requests is there at the end."""
         from agenteval.bootstrap import app
 
         settings = invocation.settings(batch=bool(self))
         failed: BaseException | None = None
         with self._requests() as write:
-            async with app(settings, write) as wired:
+            async with app(settings, write, create=create) as wired:
                 for path in self.answers:
                     assert wired.batch
                     with path.open("rb") as lines:
@@ -91,7 +96,6 @@ class Batch:
         elif self.on_stdout:
             yield output.machines
         elif self.out:
-            output.writable(Path(self.out))
             with output.replacing(Path(self.out)) as file:
                 yield lambda line: file.write(line.decode())
         else:

@@ -38,7 +38,7 @@ def compare(
     invocation: Invocation = context.obj
 
     async def tell() -> None:
-        async with app(invocation.settings()) as wired:
+        async with app(invocation.settings(), create=False) as wired:
             runs = [await reports.find(wired, reference) for reference in (before, after)]
             found = await comparison(wired.store, *runs)
             spoken = lang or await reports.spoken(await reports.report_of(wired, runs[1]))

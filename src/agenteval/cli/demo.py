@@ -49,10 +49,11 @@ def demo(
     pages = {part: folder / f"{part}.html" for part in Part}
     if html:
         pages[Part.FAULTY] = html
-    output.writable(*pages.values())
+    database = folder / "agenteval.db"
+    output.writable(*pages.values(), reads=[database])
 
     async def evaluated() -> int:
-        async with app(Settings(database_url=str(folder / "agenteval.db"))) as wired:
+        async with app(Settings(database_url=str(database))) as wired:
             with stopped_by_signals(invocation.note) as stop:
                 runs = await evaluate(wired, languages, stop)
             if stop.is_set():

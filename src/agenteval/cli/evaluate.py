@@ -44,13 +44,19 @@ def evaluate(
     invocation: Invocation = context.obj
     spec = RuleSpec(rule, _params(params))
     dialogs = _dialogs(invocation, file, case or [])
-    judged = run_async(_judged(invocation, spec, dialogs, Batch(batch_out, batch_in or (), final)))
+    batch = Batch(batch_out, batch_in or (), final)
+    invocation.writes(batch.file, reads=[Path(file), *_file(params), *batch.answers])
+    judged = run_async(_judged(invocation, spec, dialogs, batch))
     if judged is None:
         return
     _show(judged, as_json=as_json or rule == COMPLETENESS)
     unscored = [one for one in judged if one.result.status in {ResultStatus.FAILED_TO_SCORE, ResultStatus.SKIPPED}]
     invocation.note(*(f"not scored: {one.recorded.id}: {one.result.reason}" for one in unscored))
     raise typer.Exit(NOT_COMPLETED if unscored else 0)
+
+
+def _file(params: str) -> list[Path]:
+    return [Path(params.removeprefix("@"))] if params.startswith("@") else []
 
 
 def _params(given: str) -> dict[str, Any]:

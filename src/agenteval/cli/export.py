@@ -32,10 +32,10 @@ def export(
     invocation: Invocation = context.obj
     if as_json and not file:
         context.fail("--json needs --output: stdout is where the run goes")
-    output.writable(file)
+    invocation.writes(file)
 
     async def write() -> "Run":
-        async with app(invocation.settings()) as wired:
+        async with app(invocation.settings(), create=False) as wired:
             found = await reports.find(wired, run)
             async with aclosing(transfer.export(wired.store, found)) as pieces:
                 await _write(pieces, file)

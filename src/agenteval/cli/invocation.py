@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from agenteval.settings import Settings
 
 GATE_FAILED = 1
@@ -23,10 +25,18 @@ _UNWRITABLE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EPIPE}
 
 @dataclass(slots=True)
 class Invocation:
-    """`secrets` are shown nowhere."""
+    """`secrets` are shown nowhere. `outputs`: the files that it writes, none of which may be the database."""
 
     debug: bool = False
     secrets: set[str] = field(default_factory=set)
+    outputs: list[Path] = field(default_factory=list)
+
+    def writes(self, *paths: Path | None, reads: "Iterable[Path]" = ()) -> None:
+        """Files that will be written. Raises InputError for those that cannot be, or would be lost."""
+        from agenteval.cli import output
+
+        output.writable(*paths, reads=reads)
+        self.outputs += filter(None, paths)
 
     def settings(self, *, batch: bool = False) -> "Settings":
         """With a warning of variables that may be misspelt; `batch`: the judge is a file. Raises ConfigError."""
@@ -34,8 +44,19 @@ class Invocation:
 
         self.note(*(f"warning: {name} is no setting; is {near} meant?" for name, near in unknown().items() if near))
         settings = load(batch=batch)
+        if self.outputs:
+            self._spare(settings.database_url)
         self.secrets.update(settings.secrets)
         return settings
+
+    def _spare(self, database_url: str) -> None:
+        from agenteval.cli import output
+        from agenteval.storage.store import database_file
+
+        database = database_file(database_url)
+        files = [database, *(database.with_name(f"{database.name}{end}") for end in ("-wal", "-shm"))]
+        for path in self.outputs:
+            output.spared(path, files, "it is the database")
 
     def safe(self, text: str) -> str:
         """Without secrets, and without control over the terminal."""

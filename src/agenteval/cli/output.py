@@ -53,15 +53,28 @@ def table(rows: Iterable[Sequence[str]], columns: Sequence[str]) -> None:
         people("  ".join(cells).rstrip())
 
 
-def writable(*paths: Path | None) -> None:
-    """Make the folders of files that will be written. Raises InputError while nothing is lost yet."""
+def writable(*paths: Path | None, reads: Iterable[Path] = ()) -> None:
+    """Make the folders of files that will be written. Raises InputError while nothing is lost yet, also when two of
+    them are one, or one of them is read."""
+    read, written = list(reads), list[Path]()
     for path in filter(None, paths):
+        spared(path, read, "this command reads it")
+        spared(path, written, "another output goes there")
+        written.append(path)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise InputError(f"cannot be written: {error.strerror}", where=str(path)) from error
         if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
             raise InputError("cannot be written: it is a folder, or protected", where=str(path))
+
+
+def spared(path: Path, others: Iterable[Path], why: str) -> None:
+    """Raises InputError when `path`, which will be written, is one of the others; a pipe or a terminal may be."""
+    if path.is_file() or not path.exists():
+        for other in others:
+            if other.resolve() == path.resolve() or (other.exists() and path.exists() and other.samefile(path)):
+                raise InputError(f"cannot be written: {why}", where=str(path), fix="name another file")
 
 
 @contextmanager

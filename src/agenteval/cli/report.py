@@ -28,15 +28,14 @@ def report(
 ) -> None:
     """Show what came of a run, whether it has ended or not."""
     from agenteval.bootstrap import app
-    from agenteval.cli import output
 
     invocation: Invocation = context.obj
     chosen = Format.JSON if as_json else form
     gate = Gate(min_success_rate, min_pass_rate, max_unscored, no_regression=bool(no_regression_from))
-    output.writable(file)
+    invocation.writes(file)
 
     async def tell() -> int:
-        async with app(invocation.settings()) as wired:
+        async with app(invocation.settings(), create=False) as wired:
             before = await reports.find(wired, no_regression_from) if no_regression_from else None
             found = await reports.report_of(wired, await reports.find(wired, run))
             if file:

@@ -37,7 +37,7 @@ def rescore(
     settings = [_setting(given) for given in set_ or []]
 
     async def tell() -> None:
-        async with app(invocation.settings()) as wired:
+        async with app(invocation.settings(), create=False) as wired:
             before = await reports.find(wired, run)
             made = await wired.rescores.rescore(before, settings)
             invocation.note(

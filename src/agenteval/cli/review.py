@@ -52,12 +52,12 @@ def review(
     from agenteval.reporting.labels import Labels
 
     invocation: Invocation = context.obj
-    output.writable(out)
+    invocation.writes(out, reads=[given] if given else [])
     if not (out or given) and not as_json and not sys.stdin.isatty():
         raise InputError("stdin is no terminal", fix="--out FILE writes the queue to fill in, --in FILE takes it back")
 
     async def work() -> None:
-        async with app(invocation.settings()) as wired:
+        async with app(invocation.settings(), create=False) as wired:
             found = await reports.find(wired, run)
             labels = Labels(lang or await reports.spoken(await reports.report_of(wired, found)))
             if given:

@@ -1,7 +1,8 @@
 """`agenteval run`"""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -18,6 +19,7 @@ from agenteval.cli.loop import run_async, stopped_by_signals
 from agenteval.cli.reports import FILES, Format, Lang
 from agenteval.domain.errors import AgentEvalError, StorageError
 from agenteval.domain.gate import Gate
+from agenteval.domain.json_value import Json
 from agenteval.domain.records import RunStatus
 from agenteval.domain.scenario import EffectivePolicy, Policy, RuleLogic, VerdictPolicy
 from agenteval.domain.text import Language
@@ -110,8 +112,8 @@ def run(
     goes on with --resume and --batch-in once the judge's requests are answered; when something is demanded of the
     scores, which are not known by then, it ends with 3. Ctrl-C, too, leaves a report in each file that is named."""
     from agenteval.channels.build import factory
-    from agenteval.cli import output
     from agenteval.datasets import targets
+    from agenteval.datasets.scenarios import files_below
     from agenteval.services.runs import Plan
     from agenteval.settings import variable
 
@@ -124,6 +126,7 @@ def run(
     overrides: Overrides = {"timeout_s": timeout, "max_concurrency": concurrency}
     overrides = {name: value for name, value in overrides.items() if value is not None}
     start: Start
+    read: list[Path] = []
     if resume:
         start = partial(_resume, resume, overrides, invocation)
     else:
@@ -139,13 +142,14 @@ def run(
             case_limit_s=case_timeout or None,
         )
         invocation.secrets |= plan.target.secrets
+        read = [*files_below(scenarios or []), *_named(target), *_named(plan.target.params)]
         start = partial(_create, plan)
     gate = Gate(min_success_rate, min_pass_rate, max_unscored, no_regression=bool(no_regression_from))
-    output.writable(*paths.values())
     batch = Batch(batch_out, batch_in or (), final)
+    invocation.writes(*paths.values(), batch.file, reads=[*read, *batch.answers])
 
     async def evaluated() -> int:
-        async with batch.app(invocation) as wired:
+        async with batch.app(invocation, create=not (resume or no_regression_from)) as wired:
             before = await reports.find(wired, no_regression_from) if no_regression_from else None
             with stopped_by_signals(invocation.note) as stop:
                 ended = await _work(wired, start, invocation, stop, batch, quiet=quiet)
@@ -182,6 +186,21 @@ def _load_scenarios(invocation: Invocation, paths: list[Path]) -> "list[Scenario
     loaded = load_all(paths, bind)
     invocation.note(*(f"warning: {warning}" for one in loaded for warning in one.warnings))
     return [one.scenario for one in loaded]
+
+
+def _named(params: Json) -> Iterator[Path]:
+    """The files that a target or its parameters name: recorded dialogs, the agent itself."""
+    match params:
+        case str():
+            for word in (params, params.rpartition(":")[0], *params.split()):
+                with suppress(OSError):  # no name of a file
+                    if Path(word).is_file():
+                        yield Path(word)
+        case Mapping():
+            yield from _named(list(params.values()))
+        case list() | tuple():
+            for part in params:
+                yield from _named(part)
 
 
 async def _create(plan: "Plan", app: "App", stop: asyncio.Event) -> "tuple[Run | None, Target]":

@@ -24,7 +24,7 @@ def runs(
     invocation: Invocation = context.obj
 
     async def read() -> "list[RunStats]":
-        async with app(invocation.settings()) as wired:
+        async with app(invocation.settings(), create=False) as wired:
             return await listed(wired.store, limit)
 
     found = run_async(read())

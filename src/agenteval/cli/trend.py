@@ -31,7 +31,7 @@ def trend(
     invocation: Invocation = context.obj
 
     async def tell() -> None:
-        async with app(invocation.settings()) as wired:
+        async with app(invocation.settings(), create=False) as wired:
             if not (runs := await of_target(wired.store, target, limit, rescored=rescored)):
                 raise NotFound(
                     f"there is no completed run of {target!r}",

@@ -309,6 +309,11 @@ def _list(raw: object, name: str) -> Sequence[object]:
 # ---- several files ---------------------------------------------------------------------------------------------------
 
 
+def files_below(paths: Iterable[Path]) -> list[Path]:
+    """The files that `load_all` reads."""
+    return [file for path in paths for file in _files(path)]
+
+
 def _files(path: Path) -> list[Path]:
     if not path.is_dir():
         return [path]

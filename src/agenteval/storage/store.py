@@ -16,7 +16,7 @@ from sqlalchemy import URL, Connection, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection, create_async_engine
 
-from agenteval.domain.errors import ConfigError, StorageError
+from agenteval.domain.errors import ConfigError, NotFound, StorageError
 from agenteval.net import forbid
 from agenteval.storage.codec import DAMAGE, DAMAGED
 from agenteval.storage.migrations import HEAD, schema_version
@@ -39,12 +39,20 @@ class Store:
         self._writing = asyncio.Lock()
 
     @classmethod
-    async def open(cls, location: str | Path) -> Self:
-        """A path or a URL (`sqlite:///path`). Creates what is missing, migrates what is old.
+    async def open(cls, location: str | Path, *, create: bool = True) -> Self:
+        """A path or a URL (`sqlite:///path`). Creates what is missing, unless it is to be there, and migrates what is
+        old.
 
-        Raises StorageError when the file cannot be used or is of a newer version, ConfigError for any other URL.
+        Raises StorageError when the file cannot be used or is of a newer version, ConfigError for any other URL,
+        NotFound when it is missing.
         """
         store = cls(_url(location))
+        if not create and not store.path.exists():
+            raise NotFound(
+                "there is no database",
+                where=str(store.path),
+                fix="`agenteval run` makes one; AGENTEVAL_DATABASE_URL says where it is",
+            )
         try:
             await store._prepare()
         except BaseException:
@@ -132,6 +140,11 @@ _ADVICE = {
 
 def _advice(cause: str) -> str:
     return next((advice for sign, advice in _ADVICE.items() if sign in cause), "")
+
+
+def database_file(location: str | Path) -> Path:
+    """Raises ConfigError, as `Store.open` does."""
+    return Path(_url(location).database or "")
 
 
 def _url(location: str | Path) -> URL:

@@ -121,7 +121,7 @@ def begun(call: Call) -> None:
         ("schema keyword_mach", "did you mean 'keyword_match'"),
         ("rules keyword_mach", "did you mean 'keyword_match'"),
         ("report --format pdf", "pdf"),
-        ("export nosuchrun", "nosuchrun"),
+        ("export nosuchrun", ".agenteval/agenteval.db: there is no database"),
         ("export --json", "--output"),
         ("export -o scenario.yaml/run.jsonl", "scenario.yaml/run.jsonl"),
         ("import nothing.jsonl", "nothing.jsonl: cannot be used"),
@@ -155,6 +155,8 @@ def test_warnings_are_shown_and_do_not_fail(call: Call) -> None:
 
 @pytest.mark.usefixtures("begun")
 def test_runs_are_listed_and_shown_in_every_format(call: Call) -> None:
+    Path(".agenteval").mkdir()
+    Path(".agenteval/agenteval.db").touch()
     assert call("runs").err == "there is no run yet; `agenteval run` makes one\n"
     assert call("report").code == 2
     call("run", "scenario.yaml", "-t", "target.yaml", "--name", "第一次", "--repeats", "2", "--quiet")
@@ -390,12 +392,68 @@ def test_secrets_are_in_no_message_and_no_traceback(call: Call, monkeypatch: pyt
     def leaking(*_: object) -> None:
         raise InputError("Authorization: Bearer sk-hidden-key\x1b[31m", where="http://a/?key=sk-hidden-key")
 
+    Path(".agenteval").mkdir()
+    Path(".agenteval/agenteval.db").touch()
     monkeypatch.setattr("agenteval.storage.runs.listed", leaking)
     ended = call("--debug", "runs")
     assert ended.code == 2
     assert "Traceback" in ended.err
     assert "sk-hidden-key" not in ended.err
     assert "\x1b" not in ended.err
+
+
+@pytest.mark.parametrize(
+    "command", ["runs", "report", "compare a b", "trend bot", "review --json", "export", "rescore", "run --resume last"]
+)
+def test_who_only_reads_makes_no_database(call: Call, monkeypatch: pytest.MonkeyPatch, command: str) -> None:
+    monkeypatch.setenv("AGENTEVAL_DATABASE_URL", "nowhere/a.db")
+    ended = call(*command.split())
+    assert (ended.code, ended.out) == (2, "")
+    assert "nowhere/a.db: there is no database" in ended.err
+    assert not Path("nowhere").exists()
+
+
+@pytest.mark.usefixtures("begun")
+@pytest.mark.parametrize(
+    ("outputs", "why"),
+    [
+        ("--html h.db", "it is the database"),
+        ("--html h.db-wal", "it is the database"),
+        ("--json-out ./h.db", "it is the database"),
+        ("--html scenario.yaml", "this command reads it"),
+        ("--html link.yaml", "this command reads it"),
+        ("--junit target.yaml", "this command reads it"),
+        ("--markdown agent.py", "this command reads it"),
+        ("--html a.out --json-out ./a.out", "another output goes there"),
+    ],
+)
+def test_no_report_takes_the_place_of_what_is_needed(
+    call: Call, monkeypatch: pytest.MonkeyPatch, outputs: str, why: str
+) -> None:
+    monkeypatch.setenv("AGENTEVAL_DATABASE_URL", "sqlite:///h.db")
+    Path("link.yaml").symlink_to("scenario.yaml")
+    before = {path: path.read_bytes() for path in Path().iterdir() if path.is_file()}
+    ended = call("run", "scenario.yaml", "-t", "target.yaml", *outputs.split())
+    assert (ended.code, ended.out) == (2, "")
+    assert f"cannot be written: {why}" in ended.err
+    assert {path: path.read_bytes() for path in before} == before
+    assert not Path("h.db").exists()
+
+
+@pytest.mark.usefixtures("begun")
+def test_a_report_of_a_stored_run_spares_the_database(call: Call) -> None:
+    call("run", "scenario.yaml", "-t", "target.yaml", "--quiet")
+    database = Path(".agenteval/agenteval.db")
+    for command in ("report -f html -o", "export -o", "review --out"):
+        ended = call(*command.split(), str(database))
+        assert (ended.code, "it is the database" in ended.err) == (2, True)
+    assert database.read_bytes().startswith(b"SQLite format 3")
+
+
+def test_dialogs_that_are_judged_are_not_written_over(call: Call) -> None:
+    Path("d.jsonl").write_text('{"turns": [{"input": "你好", "actual_output": "您好"}]}')
+    ended = call("evaluate", "keyword_match", "d.jsonl", "--params", '{"all_of": ["您"]}', "--batch-out", "d.jsonl")
+    assert (ended.code, "d.jsonl: cannot be written: this command reads it" in ended.err) == (2, True)
 
 
 @pytest.mark.parametrize(("url", "code"), [("damaged.db", 3), ("folder", 3), ("postgresql://host/name", 2)])
