@@ -131,11 +131,22 @@ class Flags(NamedTuple):
     categories: tuple[str, ...]
 
 
+class Lead(StrEnum):
+    """How far the first of a ranking is before the second, by margins that were measured for each scorer: `clear`
+    tells by itself, `ahead` where something else speaks for it, too."""
+
+    CLEAR = "clear"
+    AHEAD = "ahead"
+    FIRST = "first"
+
+
 class Ranked(NamedTuple):
-    """The candidate that a text is about, by a clear margin to the next."""
+    """The candidate that a text is most like, and the two after it."""
 
     best: str
     scorer: str
+    lead: Lead = Lead.CLEAR
+    next: tuple[str, ...] = ()
 
 
 Ask: TypeAlias = Question[Any] | Similarity | Ranking | Moderation
@@ -276,7 +287,8 @@ def value_from_json(ask: Ask, stored: Any) -> Any:
         case Similarity():
             return Likeness(*stored)
         case Ranking():
-            return Ranked(*stored)
+            best, scorer, lead, following = stored
+            return Ranked(best, scorer, Lead(lead), tuple(following))
         case Moderation():
             return Flags(tuple(stored[0]))
 

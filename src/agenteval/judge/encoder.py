@@ -24,7 +24,7 @@ from agenteval.domain.questions import (
 )
 from agenteval.domain.transcript import Dialog
 from agenteval.judge.faults import CUT_OFF, model_faults
-from agenteval.judge.local import LocalScorer, clear_winner
+from agenteval.judge.local import LocalScorer, ranked
 from agenteval.judge.panel import Said
 
 Verdict = Judged[Any] | Unscored
@@ -62,8 +62,8 @@ class Encoder:
         return Judged(Likeness(score, self._scorer.name, self._scorer.pass_threshold), f"encoder:{self._scorer.name}")
 
     def _ranked(self, ask: Ranking) -> Judged[Ranked] | None:
-        best = clear_winner(self._scorer, ask.text, dict(ask.candidates))
-        return None if best is None else Judged(Ranked(best, self._scorer.name), f"encoder:{self._scorer.name}")
+        found = ranked(self._scorer, ask.text, dict(ask.candidates))
+        return None if found is None else Judged(found, f"encoder:{self._scorer.name}")
 
     async def _embedded(self, embedder: Embedder, asks: Sequence[Similarity], calls: list[Call]) -> dict[str, Verdict]:
         texts = list(dict.fromkeys(text for ask in asks for text in ask))

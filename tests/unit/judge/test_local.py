@@ -10,17 +10,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from agenteval.domain.questions import Lead, Ranked
 from agenteval.judge import local
 from agenteval.judge.local import (
     LONGEST_TEXT,
     CharNgrams,
     LocalScorer,
     SentenceEncoder,
-    clear_winner,
     cosine,
     local_scorer,
     ngrams,
     rank,
+    ranked,
 )
 
 PAIRS: Sequence[Mapping[str, Any]] = [
@@ -41,6 +42,7 @@ class Fixed:
     pass_threshold = 1.0
     intent_margin = 0.2
     intent_floor = 0.5
+    joint_margin = 0.1
 
     def __init__(self, *scores: float) -> None:
         self._scores = scores
@@ -52,6 +54,11 @@ class Fixed:
     def similarities(self, text: str, candidates: Sequence[str]) -> Sequence[float]:
         self.seen = list(candidates)
         return self._scores[: len(candidates)]
+
+
+def clear_winner(scorer: LocalScorer, text: str, candidates: Mapping[str, Sequence[str]]) -> str | None:
+    found = ranked(scorer, text, candidates)
+    return found.best if found and found.lead is Lead.CLEAR else None
 
 
 def passes(a: str, b: str) -> bool:
@@ -136,6 +143,14 @@ def test_names_count_with_their_words_apart_and_so_do_all_phrases() -> None:
 def test_only_a_clear_lead_wins(scores: Sequence[float], expected: str | None) -> None:
     candidates: Mapping[str, Sequence[str]] = {name: [] for name, _ in zip("ab", scores, strict=False)}
     assert clear_winner(Fixed(*scores), "text", candidates) == expected
+
+
+@pytest.mark.parametrize(
+    ("scores", "lead"), [((0.9, 0.7), Lead.CLEAR), ((0.9, 0.75), Lead.AHEAD), ((0.9, 0.81), Lead.FIRST)]
+)
+def test_a_lead_is_told_by_the_margins_of_the_scorer(scores: Sequence[float], lead: Lead) -> None:
+    found = ranked(Fixed(*scores, 0.3, 0.2), "text", {name: [] for name in "abcd"})
+    assert found == Ranked("a", "fixed", lead, ("b", "c"))
 
 
 @pytest.mark.parametrize("text", ["", " \u200b\n", "……", "x" * (LONGEST_TEXT + 1)])

@@ -16,6 +16,7 @@ from agenteval.domain.questions import (
     Ask,
     Cause,
     Judged,
+    Lead,
     Question,
     Ranked,
     Ranking,
@@ -448,7 +449,7 @@ async def test_a_clear_winner_that_was_not_expected_is_incorrect_with_its_reply(
     assert "上门费 50 元" in result.reason
 
 
-async def test_the_users_words_and_other_are_not_ranked() -> None:
+async def test_the_words_of_both_sides_are_ranked_and_other_is_no_candidate() -> None:
     _, step = await concluded(
         "intent_classification",
         {"intent_taxonomy": TAXONOMY | {"other": "其他"}, "expected_intent": "repair.book"},
@@ -456,11 +457,14 @@ async def test_the_users_words_and_other_are_not_ranked() -> None:
         winners(),
     )
     ranked = [ask for ask in step.asked if isinstance(ask, Ranking)]
+    said = [turn.sent_message for turn in BOOKING]
     assert [ask.text for ask in ranked] == [
         "好的，请问您的姓名？\n上门费 50 元。已为您预约。",
         "好的，请问您的姓名？",
         "上门费 50 元。已为您预约。",
         "\n上门费 50 元。已为您预约。",
+        *("\n".join(said), *said),
+        "\n".join([*said, "好的，请问您的姓名？\n上门费 50 元。已为您预约。"]),
     ]
     assert "other" not in dict(ranked[0].candidates)
     assert dict(ranked[0].candidates)["inquiry"] == ("咨询信息", "价格", "维修多少钱？")
@@ -496,6 +500,69 @@ async def test_nothing_is_decided_when_no_single_reply_shows_it() -> None:
         return Ranked("inquiry", "s") if whole else None
 
     assert (await keyless(script)).cause is Cause.NEEDS_JUDGE
+
+
+# ---- what both sides speak of ----------------------------------------------------------------------------------------
+
+PLAIN = {"book": "book a visit", "cancel": "cancel a visit", "price": "ask for a price", "hours": "opening hours"}
+VISIT = dialog(("I want a visit", "When?"), ("Monday", "It is in the calendar."))
+AGENT, USER, BOTH = "When?\nIt is", "I want a visit\nMonday", "I want a visit\nMonday\nWhen?"
+
+
+def leads(**by_start: Ranked) -> Script:
+    """A scorer with its rankings by how a text begins; of all others it knows nothing."""
+    starts = {"agent": AGENT, "user": USER, "both": BOTH, "reply": "It is", "message": "I want a visit"}
+
+    def script(ask: Ask) -> Any:
+        if not isinstance(ask, Ranking):
+            return None
+        fits = [name for name in by_start if ask.text.startswith(starts[name])]
+        return by_start[max(fits, key=lambda name: len(starts[name]))] if fits else None
+
+    return script
+
+
+def first(best: str, *following: str, lead: Lead = Lead.FIRST) -> Ranked:
+    return Ranked(best, "s", lead, following)
+
+
+SPEAK_OF_BOOKING = {
+    "agent": first("price", "book", "hours"),
+    "user": first("book", "cancel"),
+    "both": first("book", "cancel", lead=Lead.AHEAD),
+    "reply": first("book"),
+    "message": first("book"),
+}
+
+
+async def visit(expected: str = "book", taxonomy: Any = PLAIN, **changed: Ranked) -> RuleResult:
+    script = leads(**{**SPEAK_OF_BOOKING, **changed})
+    return await keyless(script, VISIT, intent_taxonomy=taxonomy, expected_intent=expected)
+
+
+async def test_what_both_sides_speak_of_decides_with_the_reply_that_shows_it() -> None:
+    result = await visit()
+    assert verdict(result) == (1, True)
+    assert [(span.turn, span.text) for span in result.evidence] == [(1, "It is in the calendar.")]
+
+
+async def test_an_intent_that_nothing_is_most_like_was_not_acted_on() -> None:
+    assert verdict(await visit("cancel")) == (0, False)
+
+
+@pytest.mark.parametrize(
+    ("expected", "changed"),
+    [
+        ("book", {"both": first("book", "cancel")}),  # hardly ahead
+        ("book", {"agent": first("price", "cancel", "hours")}),  # the agent speaks of something else
+        ("book", {"user": first("price", "cancel", "hours")}),  # the user does
+        ("book", {"reply": first("price")}),  # no single reply shows it
+        ("cancel", {"message": first("cancel")}),  # one message is like what was expected
+        ("book", {"taxonomy": PLAIN | {"book": {"description": "book a visit", "keywords": ["booked"]}}}),  # not said
+    ],
+)
+async def test_else_what_both_sides_speak_of_tells_nothing(expected: str, changed: Any) -> None:
+    assert (await visit(expected, **changed)).cause is Cause.NEEDS_JUDGE
 
 
 async def test_lists_without_a_model() -> None:

@@ -20,6 +20,7 @@ from agenteval.domain.questions import (
     Cause,
     Flags,
     Judged,
+    Lead,
     Likeness,
     Moderation,
     Question,
@@ -267,7 +268,10 @@ ANSWERS: list[tuple[Ask, Judged[Any] | Unscored]] = [
     ),
     (Question("slot:date", Slot, "which day?"), Unscored(Cause.TIE, "1 : 1", ("c3",), (("filled", 1), ("missing", 1)))),
     (Similarity("好的", "可以"), Judged(Likeness(0.75, "n-grams", 0.7), "encoder:n-grams")),
-    (Ranking("退款", (("refund", ("退钱",)),)), Judged(Ranked("refund", "n-grams"), "encoder:n-grams")),
+    (
+        Ranking("退款", (("refund", ("退钱",)),)),
+        Judged(Ranked("refund", "n-grams", Lead.AHEAD, ("book",)), "encoder:n-grams"),
+    ),
     (Moderation("好的"), Judged(Flags(("hate", "violence")), "model:m")),
     (Moderation("好"), Unscored(Cause.NEEDS_JUDGE)),
 ]

@@ -10,7 +10,7 @@ from agenteval.domain.evidence import Span
 from agenteval.domain.forms import YesNo
 from agenteval.domain.json_value import Json
 from agenteval.domain.outcome import ONE, ZERO
-from agenteval.domain.questions import Answers, Cause, Judged, Ranking, Unscored, View, provenance
+from agenteval.domain.questions import Answers, Cause, Judged, Lead, Ranked, Ranking, Unscored, View, provenance
 from agenteval.domain.text import is_blank
 from agenteval.domain.transcript import Dialog, Turn
 from agenteval.rules.intents.asserted import Spans, affirmed, asserted, cut
@@ -130,10 +130,11 @@ def compare(expected: str, reading: Reading) -> Verdict:
 
 
 def rankings(dialog: Dialog, view: View, entries: Mapping[str, Entry]) -> list[Ranking]:
-    """What the agent did not deny as a whole, then in each of its replies; and so what it asserted. The user's words
-    are no sign of what the agent did."""
+    """What the agent did not deny as a whole, then in each of its replies; and so what it asserted; what the user said,
+    as a whole and message by message; and what both said."""
     replies = _replies(dialog, view)
     texts = [text for part in (affirmed, asserted) for text in _texts(replies, part)]
+    texts += [*_messages(dialog, view), _both(dialog, view)]
     return [Ranking(text, candidates(entries)) for text in dict.fromkeys(texts) if not is_blank(text)]
 
 
@@ -142,8 +143,15 @@ def ranked_reading(
 ) -> Reading | None:
     """The clear winner over all that the agent did not deny, questions included, for a fitting one is right. A single
     reply must show it too, with a keyword if the intent has any, and is the evidence. An intent that was not expected
-    must be the winner of what the agent asserts as well, and no reply may show an expected one. Else nothing is known.
+    must be the winner of what the agent asserts as well, and no reply may show an expected one. Else what both sides
+    speak of decides, if that can be told.
     """
+    return _of_agent(expected, dialog, view, entries, answers) or _of_both(expected, dialog, view, entries, answers)
+
+
+def _of_agent(
+    expected: Sequence[str], dialog: Dialog, view: View, entries: Mapping[str, Entry], answers: Answers
+) -> Reading | None:
     replies = _replies(dialog, view)
     won = _Winners(replies, affirmed, entries, answers)
     if won.best not in expected:
@@ -157,6 +165,35 @@ def ranked_reading(
     return Reading((Acted(won.best, shown, None),), decided_by=won.by) if won.best and shown else None
 
 
+def _of_both(
+    expected: Sequence[str], dialog: Dialog, view: View, entries: Mapping[str, Entry], answers: Answers
+) -> Reading | None:
+    """What is ahead over the words of both sides, and among the first three for each of them: an agent that
+    understood speaks of what the user does. A reply is most like it. An intent that was not expected is that only when
+    no reply and no message is most like an expected one."""
+    replies = _replies(dialog, view)
+
+    def most_like(text: str) -> Ranked | None:
+        answer = answers.get(Ranking(text, candidates(entries)))
+        return answer.value if isinstance(answer, Judged) else None
+
+    whole, *singles = map(most_like, _texts(replies, affirmed))
+    said, *messages = map(most_like, _messages(dialog, view))
+    both = most_like(_both(dialog, view))
+    if whole is None or said is None or both is None or both.lead is Lead.FIRST:
+        return None
+    if any(both.best not in (side.best, *side.next) for side in (whole, said)):
+        return None
+    firsts = {found.best for found in (*singles, *messages) if found}
+    if both.best not in expected and firsts.intersection(expected):
+        return None
+    shown = next((t for t, single in zip(replies, singles, strict=True) if single and single.best == both.best), None)
+    if shown is None or any(entries[name].keywords for name in (both.best, *expected) if name in entries):
+        return None  # keywords are there to be said
+    span = agent_span(shown, 0, len(shown.reply_text))
+    return Reading((Acted(both.best, span, None),), decided_by=f"encoder:{both.scorer}")
+
+
 class _Winners:
     """The clear winners of one part of what the agent said: `best` of the whole, and those of single replies."""
 
@@ -165,8 +202,8 @@ class _Winners:
     ) -> None:
         self._replies, self._part, self._entries = replies, part, entries
         whole, *singles = (answers.get(Ranking(text, candidates(entries))) for text in _texts(replies, part))
-        self._singles = [each.value.best if isinstance(each, Judged) else None for each in singles]
-        self.best = whole.value.best if isinstance(whole, Judged) else None
+        self._singles = [_clear(each) for each in singles]
+        self.best = _clear(whole)
         self.by = whole.by if isinstance(whole, Judged) else ""
 
     def shows(self, name: str, turn: Turn) -> bool:
@@ -197,6 +234,10 @@ class _Winners:
         )
 
 
+def _clear(answer: Judged[Ranked] | Unscored | None) -> str | None:
+    return answer.value.best if isinstance(answer, Judged) and answer.value.lead is Lead.CLEAR else None
+
+
 def _replies(dialog: Dialog, view: View) -> list[Turn]:
     return [turn for turn in view.turns(dialog) if turn.answered]
 
@@ -204,3 +245,13 @@ def _replies(dialog: Dialog, view: View) -> list[Turn]:
 def _texts(replies: Sequence[Turn], part: Callable[[str], Spans]) -> list[str]:
     singles = [cut(turn.reply_text, part(turn.reply_text)) for turn in replies]
     return ["\n".join(singles), *singles]
+
+
+def _messages(dialog: Dialog, view: View) -> list[str]:
+    """All that the user said, then each message."""
+    messages = [turn.sent_message for turn in view.turns(dialog)]
+    return ["\n".join(messages), *messages]
+
+
+def _both(dialog: Dialog, view: View) -> str:
+    return "\n".join([_messages(dialog, view)[0], _texts(_replies(dialog, view), affirmed)[0]])
