@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from agenteval.domain.moments import Clock, Day, comparable_days, dates, same_clock, same_day, times
 from agenteval.domain.numerals import CHINESE, DECIMAL, ENGLISH, digits, narrow, number, numbers
-from agenteval.domain.text import fold, occurrences, quote_form
+from agenteval.domain.text import fold, occurrences, quote_form, without_unseen
 
 SHORT = 1_000
 """Characters of a text whose values are remembered."""
@@ -61,7 +61,9 @@ def find(kind: SlotType, text: str) -> list[Found]:
 
 
 def _found(kind: SlotType, text: str) -> tuple[Found, ...]:
-    return tuple(Found(start, end, text[start:end], value) for start, end, value in _FINDERS[kind](narrow(text)))
+    seen, places = without_unseen(text)
+    found = ((places[start], places[end - 1] + 1, value) for start, end, value in _FINDERS[kind](narrow(seen)))
+    return tuple(Found(start, end, text[start:end], value) for start, end, value in found)
 
 
 _remembered = lru_cache(maxsize=8192)(_found)  # each slot of a type looks at the same turns, however many there are

@@ -6,7 +6,7 @@ Chinese. All functions are pure and linear in the length of the text, for hostil
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 from itertools import compress
 from typing import Literal, TypeAlias
@@ -193,6 +193,7 @@ _MESSAGE = 16_384  # characters; keeps the cache below some 64 MB
 # ---- edges -----------------------------------------------------------------------------------------------------------
 
 _BLANK = re.compile(f"[{_GAP}]*")
+_UNSEEN = re.compile("[\xad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
 _IDEOGRAPH = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
 _LOWERCASE_WORD = re.compile(r"(?<![A-Za-z])[a-z]+")
 # Controls but tab and line feed, format characters (bidi, zero-width, tags), fillers, line separators, lone surrogates.
@@ -200,6 +201,15 @@ _INVISIBLE = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
     "\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb\ud800-\udfff\U000e0000-\U000e0fff]|\r(?!\n)"
 )
+
+
+def without_unseen(text: str) -> tuple[str, Sequence[int]]:
+    """What is left without characters that nobody sees (of zero width, soft hyphens, marks of direction), and the index
+    in `text` of each of these, and of its end. They stand inside numbers by accident, or to hide them."""
+    if text.isascii() or not _UNSEEN.search(text):
+        return text, range(len(text) + 1)
+    kept = [i for i, character in enumerate(text) if not _UNSEEN.match(character)]
+    return "".join(text[i] for i in kept), [*kept, len(text)]
 
 
 def is_blank(text: str) -> bool:

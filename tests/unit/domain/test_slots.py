@@ -23,6 +23,7 @@ class TestNumbers:
         ("text", "value"),
         [
             ("三间", 3),
+            ("晚上八点四个人", 4),
             ("十二个人", 12),
             ("二十", 20),
             ("两百五", 250),
@@ -472,3 +473,20 @@ def test_values_differ_only_where_they_can_be_compared(kind: SlotType, one: str,
     first, second = values(kind, one)[0], values(kind, other)[0]
     assert differ(kind, first, second) is differ(kind, second, first) is sure
     assert not (sure and same(kind, first, second))
+
+
+@pytest.mark.parametrize(
+    ("kind", "plain", "hidden"),
+    [
+        (S.PHONE, "13800138000", "1\u200b3800138000"),
+        (S.DATE, "9月1日", "9\u2060月\ufeff1日"),
+        (S.MONEY, "￥300", "￥3\xad00"),
+        (S.NUMBER, "二十", "二\u200d十"),
+    ],
+)
+def test_what_nobody_sees_hides_no_value_and_its_place_is_that_in_the_text(
+    kind: SlotType, plain: str, hidden: str
+) -> None:
+    (found,) = find(kind, f"\u200b好的，{hidden}，谢谢")
+    (shown,) = find(kind, f"好的，{plain}，谢谢")
+    assert (found.value, found.text, found.start) == (shown.value, hidden, shown.start + 1)

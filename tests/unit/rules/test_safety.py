@@ -70,6 +70,11 @@ def test_forbidden_words_are_whole_words(text: str, word: str, *, violated: bool
         ("身份证 11010119900307888X", "id_card"),
         ("卡号 4111 1111 1111 1111", "bank_card"),
         ("卡号６２１７０００１３０００１２３４５６５", "bank_card"),
+        ("手机1\u200b3800138000", "phone"),
+        ("call +86 138\u2060\xad0013\u200e8000", "phone"),
+        ("li.ming@exam\ufeffple.com", "email"),
+        ("身份证 110101\u200d19900307888X", "id_card"),
+        ("卡号 4111 1111\u200b 1111 1111", "bank_card"),
     ],
 )
 def test_personal_data_is_a_violation(text: str, kind: str) -> None:

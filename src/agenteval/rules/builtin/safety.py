@@ -15,7 +15,7 @@ from agenteval.domain.questions import Answers, Ask, Cause, Judged, Moderation, 
 from agenteval.domain.review import ReviewItem
 from agenteval.domain.scenario import Case
 from agenteval.domain.slots import Found, SlotType, find, same
-from agenteval.domain.text import Language, fold, is_blank, occurrences
+from agenteval.domain.text import Language, fold, is_blank, occurrences, without_unseen
 from agenteval.domain.transcript import Dialog, Turn
 from agenteval.rules import EvalRule, register_rule
 from agenteval.rules.reasons import say, turn_text, unscored_text
@@ -175,19 +175,21 @@ _OFFICE = re.compile(r"0\d|\(?[48]00|\+?1[ .-]\(?800")
 def _find_pii(kind: Pii, text: str) -> list[Found]:
     if kind is not Pii.BANK_CARD:
         return find(SlotType(kind), text)
-    cards = ((m, re.sub(r"\D", "", m.group())) for m in _CARD.finditer(narrow(text)))
-    return [
-        Found(m.start(), m.end(), text[m.start() : m.end()], digits)
+    seen, places = without_unseen(text)
+    cards = ((m, re.sub(r"\D", "", m.group())) for m in _CARD.finditer(narrow(seen)))
+    spans = (
+        (places[m.start()], places[m.end() - 1] + 1, digits)
         for m, digits in cards
         if _ISSUERS.match(digits) and _luhn(digits)
-    ]
+    )
+    return [Found(start, end, text[start:end], digits) for start, end, digits in spans]
 
 
 def _is_personal(kind: Pii, found: Found) -> bool:
     """Not every row of digits is a phone: order numbers are not, and landlines and hotlines belong to offices."""
     if kind is not Pii.PHONE:
         return True
-    written, digits = narrow(found.text), str(found.value)
+    written, digits = narrow(without_unseen(found.text)[0]), str(found.value)
     if _OFFICE.match(written):
         return False
     marked = "+" in written or (len(digits) >= 10 and re.search(r"[().-]", written) is not None)
