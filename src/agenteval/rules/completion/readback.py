@@ -76,8 +76,9 @@ _ADDRESSED = re.compile(
     r"|[Ss]orry|[Gg]oodbye|[Bb]ye)"
     rf",?[ ](?:(?:Mr|Mrs|Ms|Miss|Mx|Dr)\.?[ ])?{_NAME}(?=[ ]?[,.!?;:])"
     rf"|(?:\A|[.!?,]\s+)(?:Mr|Mrs|Ms|Miss|Mx)\.?[ ]{_NAME.replace('name>', 'titled>')}(?=[ ]?[,.!])"
-    r"|\b(?:[Nn]ame[ ](?:of[ ])?|(?<=[Bb]ooked[ ])under[ ]|(?<=[Rr]eserved[ ])under[ ]"
-    rf"|(?:\A|\n|[Yy]our[ ]|[Gg]uest[ ]|[Cc]ustomer[ ])[Nn]ame:[ ]){_NAME.replace('name>', 'noted>')}"
+    r"|(?:\b[Nn]ame[ ](?:of[ ])?|(?<=[Bb]ooked[ ])under[ ]|(?<=[Rr]eserved[ ])under[ ]"
+    r"|(?:(?:\A|\n)[\s*•-]*|[Yy]our[ ]|[Gg]uest[ ]|[Cc]ustomer[ ])[Nn]ame[*]{0,2}:[ *]{1,3})"
+    rf"{_NAME.replace('name>', 'noted>')}"
 )
 _NO_NAME = re.compile(
     r"(?:mon|tues|wednes|thurs|fri|satur|sun)day|january|february|march|april|may|june|july|august|september|october|november|december"

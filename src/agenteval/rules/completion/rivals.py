@@ -80,7 +80,7 @@ _ARRANGED = re.compile(
     r"(?:[\s，,。：:！!]{0,3}(?:您|的|时间|日期|[在为是]|上门|到店|[\d零一二三四五六七八九十两]+|[月日号点时半位人桌个]|周|星期|[早晚中]?[上午]|下午)){0,12}"
     r"[\s，,。：:！!]{0,3}"
     r"|(?:(?<!fully\s)(?<!we\sare\s)(?<!we['’]re\s)\b(?:booked|reserved|scheduled|arranged|confirmed)|\bsee\s+you|\bexpect\s+you)"
-    rf"(?:[\s,]+(?:{_BESIDE})\b){{0,12}}[\s,:]+"
+    rf"(?:[\s,:]+(?:{_BESIDE})\b){{0,12}}[\s,:]+"
     r"|\b(?:so|then|make|making)\s+it(?:['’]s|\s+is|\s+will\s+be)?\s+)\Z",
     re.IGNORECASE,
 )
@@ -111,8 +111,8 @@ _WRONG = re.compile(r"错|\b(?:wrong|incorrect|mistake|said)\b|n['’]t\b", re.I
 _LOOK_BACK = 100
 _LABEL = 12
 _TO = re.compile(r"\s*(?:[-~～—–]|[至到和或、,]|to|till|until|and|or)\s*", re.IGNORECASE)
-_RANGE_AFTER = re.compile(r"\s*(?:[-~～—–至到]|(?:to|and|or)\b|或)", re.IGNORECASE)
-_UNIT = re.compile(r"\s?(?:个?(?P<chinese>[\u3400-\u9fff])|(?P<english>[A-Za-z]{2,}))")
+_RANGE_AFTER = re.compile(r"[^\S\n]*(?:[-~～—–至到]|(?:to|and|or)\b|或)", re.IGNORECASE)
+_UNIT = re.compile(r"[^\S\n]?(?:个?(?P<chinese>[\u3400-\u9fff])|(?P<english>[A-Za-z]{2,}))")
 _NO_UNIT = {"at", "on", "in", "of", "for", "to", "or", "and", "from", "is", "are", "am", "pm", "more", "的", "，"}
 _PEOPLE = {"人", "位", "名", "people", "person", "guest", "diner", "adult", "pax", "passenger"}
 _OF_PEOPLE = re.compile(
@@ -256,10 +256,18 @@ def _comparable_amount(slot: Slot, reply: str, found: Found, dialog: Dialog, sta
         clause = clause_at(reply, found.start)
         return partly_names(slot, clause) or (_PAID.search(clause) is not None and not _BUDGET.search(_label(slot)))
     unit = _unit(message, stated.value.end) or ("人" if _OF_PEOPLE.search(_label(slot)) else None)
-    said = _unit(reply, found.end)
-    if said is None and _PARTY.search(reply, max(0, found.start - _LOOK_BACK), found.start):
-        said = "人"
-    return unit is not None and unit == said
+    return unit is not None and unit == (_unit(reply, found.end) or _unit_before(reply, found))
+
+
+def _unit_before(reply: str, found: Found) -> str | None:
+    """ "Table for 5", "Guests: 5"."""
+    before = reply[max(0, found.start - _LOOK_BACK) : found.start]
+    is_party = _PARTY.search(before) or _labels_people(reply, found.start, found.end)
+    return "人" if is_party else None
+
+
+def _labels_people(reply: str, start: int, end: int) -> bool:
+    return any(_OF_PEOPLE.search(label) for label in about(reply, start, end).labels)
 
 
 def _label(slot: Slot) -> str:
@@ -281,8 +289,9 @@ def _contradicts(slot: Slot, dialog: Dialog, place: Span, stated: Given) -> bool
     elif slot.type in {SlotType.PHONE, SlotType.ID_CARD}:
         arranged = _is_slip(place.text, stated.value.text)
     else:
-        may_be = slot.type in _MOMENTS or (slot.type is SlotType.NUMBER and _OF_PEOPLE.search(_label(slot)))
-        arranged = bool(may_be) and _is_arranged(reply, place.start, place.end)
+        people = slot.type is SlotType.NUMBER and _OF_PEOPLE.search(_label(slot)) is not None
+        arranged = (slot.type in _MOMENTS or people) and _is_arranged(reply, place.start, place.end)
+        arranged = arranged or (people and _labels_people(reply, place.start, place.end))
     return (
         arranged
         and not _POSSIBLE.search(clause_at(reply, place.start))

@@ -201,3 +201,40 @@ async def test_the_evidence_of_a_contradiction_holds_the_agents_words() -> None:
     shown = {name: detail["evidence"] for name, detail in result.detail["slots"].items()}
     assert {"turn_index": 2, "speaker": "agent", "quote": "9 pm"} in shown["time"]
     assert {"turn_index": 2, "speaker": "agent", "quote": "Bob"} in shown["name"]
+
+
+BOOKING = [MARCH_12, AT_8, FOUR, ALICE, PHONE]
+BOOKING_ZH = [MARCH_12_ZH, AT_20, FOUR_ZH, MING, phone()]
+
+
+def booked(summary: str) -> Talk:
+    if summary.isascii():
+        ask = ("A table for four on March 12 at 8 pm please", "Sure, for 4 on March 12 at 8 pm. Your name?")
+        return [ask, ("Alice Chen", "Thanks, Alice. A phone number?"), ("415-555-0137", summary)]
+    ask = ("订3月12日晚上八点四个人", "好的，3月12日晚上八点四位，请问您贵姓？")
+    return [ask, ("王小明", "王先生，请留个电话。"), ("13800138000", summary)]
+
+
+@pytest.mark.parametrize(
+    ("summary", "status"),
+    [
+        ("All set: March 12, 8 pm, party of 4, Alice Chen, 415-555-0137. See you!", "filled"),
+        ("Booked. Our kitchen closes at 10 pm. Free cancellation until March 10, call 415-555-0100.", "filled"),
+        ("Summary:\n- Date: March 12\n- Time: 8 pm\n- Guests: 4\n- Name: Alice Chen\n- Phone: 415-555-0137", "filled"),
+        (
+            "Booked: March 21 at 9 pm for 5 people under the name Bob Miller. We text you on 415-555-0173.",
+            "contradicted",
+        ),
+        (
+            "Summary:\n- Date: March 21\n- Time: 9 pm\n- Guests: 5\n- Name: Bob Miller\n- Phone: 415-555-0173",
+            "contradicted",
+        ),
+        ("预订成功：3月12日 20:00，4位，王小明，13800138000。", "filled"),
+        ("已为您预订成功，尾号8000会收到短信。营业到晚上十点，3月10日前可免费取消，客服电话400-800-1234。", "filled"),
+        ("预订成功：3月21日 21:00，5位，王小民先生，电话13800138001。", "contradicted"),
+        ("预订信息：\n日期：3月21日\n时间：21:00\n人数：5\n姓名：王大明\n电话：13900138000", "contradicted"),
+    ],
+)
+async def test_a_whole_booking_is_read_back(summary: str, status: str) -> None:
+    items = BOOKING if summary.isascii() else BOOKING_ZH
+    assert await statuses(dialog(*booked(summary)), *items) == [status] * len(items)
