@@ -94,9 +94,30 @@ class Batch:
         if not self:
             yield None
         elif self.on_stdout:
-            yield output.machines
+            with _told_at_the_end(output.machines) as write:
+                yield write
         elif self.out:
-            with output.replacing(Path(self.out)) as file:
-                yield lambda line: file.write(line.decode())
+            with (
+                output.replacing(Path(self.out)) as file,
+                _told_at_the_end(lambda line: file.write(line.decode())) as write,
+            ):
+                yield write
         else:
             yield lambda _: None
+
+
+@contextmanager
+def _told_at_the_end(write: Callable[[bytes], object]) -> Iterator[Callable[[bytes], object]]:
+    """What cannot be written is no fault of the judge: its error is raised once the dialogs are stored, which wait."""
+    failed: list[OSError] = []
+
+    def unless_failed(line: bytes) -> None:
+        if not failed:
+            try:
+                write(line)
+            except OSError as error:
+                failed.append(error)
+
+    yield unless_failed
+    if failed:
+        raise failed[0]

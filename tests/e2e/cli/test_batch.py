@@ -51,6 +51,18 @@ def outcomes(report: Mapping[str, Any]) -> list[Any]:
     ]
 
 
+async def test_nobody_who_reads_the_requests_is_no_fault_of_the_judge(program: Program, agent: FaultyAgent) -> None:
+    program.write("s.json", CASES)
+    settings = "AGENTEVAL_JUDGE_MODEL=judge-1 AGENTEVAL_JUDGE_BASE_URL=http://127.0.0.1:9/v1"
+    command = f"agenteval run s.json -t {agent.url}/echo --batch-out -"
+    ended = await shell(program, f"export {settings}; {{ {command}; echo code $? >&2; }} | head -c 10")
+    assert "code 141" in ended.err
+    assert "BrokenPipeError" not in ended.err
+    assert "could not be judged" not in ended.err
+    (run,) = (await program("runs", "--json")).json
+    assert run["status"] == "awaiting_judge"
+
+
 async def test_in_rounds_it_comes_out_as_with_a_server(program: Program, agent: FaultyAgent) -> None:
     file = program.write("s.json", CASES)
     target = f"{agent.url}/echo"
