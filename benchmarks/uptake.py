@@ -1,9 +1,10 @@
-"""How well slots are judged: `python -m benchmarks.uptake [--judge builtin|model] [--lang zh|en] [--json]`.
+"""How well slots are judged: `python -m benchmarks.uptake [--judge builtin|model] [--lang zh|en] [--sample N]`.
 
 `data/uptake_*.yaml` holds dialogs written and labelled by hand in which agents ignore, ask again for, contradict or
 invent values, keep stale ones, or take them up after all. Each status has its precision, over the slots that the judge
 gives it, and its recall, over those that carry it as their label, both with an interval (Wilson, by dialog). What the
-judge leaves undecided lowers the recall and is counted apart. `model`: the judge that the settings name.
+judge leaves undecided lowers the recall and is counted apart. `model`: the judge that the settings name, or, with
+`--batch-out` and `--answers`, any that answers a file.
 """
 
 import argparse
@@ -14,20 +15,23 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import groupby
 from pathlib import Path
+from random import Random
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import orjson
 import yaml
 
-from agenteval.bootstrap import app
+from agenteval.bootstrap import App, app
 from agenteval.cli.loop import run_async
 from agenteval.datasets.dialogs import RecordedDialog
 from agenteval.domain.scenario import RuleSpec
 from agenteval.domain.statistics import interval
 from agenteval.domain.transcript import Dialog, Turn
 from agenteval.rules.completion.forms import SlotVerdict
+from agenteval.services.evaluations import Evaluations
 from agenteval.settings import Settings, load
+from benchmarks import batch
 
 DATA = Path(__file__).parent / "data"
 LANGUAGES = ("zh", "en")
@@ -72,19 +76,29 @@ def _labelled(language: str, entry: Mapping[str, Any]) -> Labelled:
 async def judge(settings: Settings, dialogs: Sequence[Labelled]) -> list[Verdict]:
     """Raises ModelError when the judge of the settings cannot be reached."""
     async with app(settings) as wired:
-        judged = await asyncio.gather(
-            *(
-                wired.evaluations.judge(
-                    RuleSpec("task_completion", {"mode": "slot", "required_slots": each.slots}), [each.recorded]
-                )
-                for each in dialogs
+        return await judge_by(wired, dialogs)
+
+
+async def judge_by(wired: App, dialogs: Sequence[Labelled]) -> list[Verdict]:
+    evaluations = Evaluations(wired.store, wired.clock, wired.judging)
+    judged = await asyncio.gather(
+        *(
+            evaluations.judge(
+                RuleSpec("task_completion", {"mode": "slot", "required_slots": each.slots}), [each.recorded]
             )
+            for each in dialogs
         )
+    )
     return [
         Verdict(each.language, each.recorded.id, name, label, one.result.detail["slots"][name]["status"])
         for each, [one] in zip(dialogs, judged, strict=True)
         for name, label in each.labels.items()
     ]
+
+
+def _drawn(dialogs: list[Labelled], n: int | None) -> list[Labelled]:
+    """The same every time."""
+    return dialogs if n is None else Random(0).sample(dialogs, min(n, len(dialogs)))  # noqa: S311 - a sample, no secret
 
 
 def measure(verdicts: Sequence[Verdict]) -> dict[str, Any]:
@@ -137,14 +151,25 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--judge", choices=("builtin", "model"), default="builtin", help="who decides (%(default)s)")
     parser.add_argument("--lang", choices=LANGUAGES, help="only this language")
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument("--sample", type=int, metavar="N", help="only so many dialogs of each language")
+    batch.add_options(parser)
     arguments = parser.parse_args()
+    languages = [language for language in LANGUAGES if arguments.lang in {None, language}]
+    dialogs = [each for language in languages for each in _drawn(read(language), arguments.sample)]
     with TemporaryDirectory() as folder:
-        settings = load() if arguments.judge == "model" else Settings(database_url=f"{folder}/uptake.db")
-        if arguments.judge == "model" and settings.judge is None:
-            parser.error("the settings name no judge model; see docs/how-to/use-a-judge-model.md")
-        dialogs = [each for language in LANGUAGES if arguments.lang in {None, language} for each in read(language)]
-        verdicts = run_async(judge(settings, dialogs))
+        database_url = f"{folder}/uptake.db"
+        if batch.by_files(arguments):
+            settings = load(batch=True).model_copy(update={"database_url": database_url})
+            files = [*arguments.batch_in, *arguments.answers]
+            worked = run_async(batch.work_by_files(settings, lambda wired: judge_by(wired, dialogs), files))
+            if batch.waits(arguments, worked):
+                return
+            verdicts = worked.result
+        else:
+            settings = load() if arguments.judge == "model" else Settings(database_url=database_url)
+            if arguments.judge == "model" and settings.judge is None:
+                parser.error("the settings name no judge model; see docs/how-to/use-a-judge-model.md")
+            verdicts = run_async(judge(settings, dialogs))
     measured = {
         language: measure(found) for language in LANGUAGES if (found := [v for v in verdicts if v.language == language])
     }
