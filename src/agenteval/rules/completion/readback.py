@@ -83,6 +83,7 @@ _ADDRESSED = re.compile(
 _NO_NAME = re.compile(
     r"(?:mon|tues|wednes|thurs|fri|satur|sun)day|january|february|march|april|may|june|july|august|september|october|november|december"
     r"|your?|we|it|the|there|this|that|sir|madam|everyone|all|again|for|to|and|booking|reservation|order|reference|confirmation|team"
+    r"|customers?|guests?|clients?|friends?|valued|members?|folks|miss|mate|buddy|sunshine|honey|darling|traveller"
     r"|welcome|goodbye|bye|thanks?|noted|done|booked|great|perfect|no|yes|of|on|in|is|please|have|enjoy|see|mr|mrs|ms",
     re.IGNORECASE,
 )
@@ -142,6 +143,7 @@ _SURNAMES = (
 _COMPOUND = "欧阳|司马|上官|诸葛|司徒|夏侯|皇甫|尉迟|公孙|慕容|令狐|长孙"
 _CHINESE_NAME = re.compile(rf"(?P<surname>{_COMPOUND}|[\u3400-\u9fff])[\u3400-\u9fff]{{1,2}}")
 _FULL = rf"(?:{_COMPOUND}|[{_SURNAMES}])[\u3400-\u9fff]{{1,2}}"
+_TITLE = re.compile(r"(?:先生|女士|小姐|太太)\Z")
 _CALLED = re.compile(
     r"(?:\A|[\s，。！、,.!：:~～]|好的|您好|你好|谢谢|感谢|尊敬的|亲爱的|[为给帮请])"
     rf"(?P<titled>(?:{_COMPOUND}|[{_SURNAMES}])[\u3400-\u9fff]{{0,2}}?)(?:先生|女士|小姐|太太)"
@@ -154,8 +156,8 @@ def _chinese_names(value: str, reply: str) -> Iterator[Readback]:
     whole = _CHINESE_NAME.fullmatch(value)
     for m in _CALLED.finditer(reply):
         group = str(m.lastgroup)
-        name = m[group]
-        agrees = name == value or (whole is not None and group == "titled" and name == whole["surname"])
+        name = _TITLE.sub("", m[group])
+        agrees = name == value or (whole is not None and name == whole["surname"])
         yield Readback(*m.span(group), agrees, not THEIRS.search(clause_at(reply, m.start(group))))
 
 
@@ -174,7 +176,8 @@ _CHINESE_STREET = re.compile(
     r"(?P<street>[\u3400-\u9fff]{1,8}?(?:大街|大道|胡同|路|街|巷|弄))\s?(?P<number>\d{1,5}|[一二三四五六七八九十百]{1,5})\s?[号弄]"
 )
 _NOTED = re.compile(
-    r"登记|地址|上门|[送寄发]到|送往|已记|收到|好的|\b(?:noted|your\s+address|(?:come|go|deliver\w*|ship\w*|sen[dt]|visit\w*)\b.{0,40}\b(?:to|at)|see\s+you)\b",
+    r"(?:登记|地址|上门|[送寄发派]到|送往)[^。！；]{0,6}\Z"
+    r"|\b(?:your\s+address|(?:come|go|deliver\w*|ship\w*|sen[dt]|visit\w*)\b[^.;]{0,30}\b(?:to|at))(?:\s+(?:is|as))?:?\s*\Z",
     re.IGNORECASE,
 )
 _PLACE = re.compile(
@@ -184,6 +187,7 @@ _PLACE = re.compile(
 )
 """Whose address it is, when not the user's."""
 _NEAR = 40
+_ALIKE = 0.6
 
 
 def _addresses(slot: Slot, value: str, reply: str) -> Iterator[Readback]:
@@ -193,17 +197,21 @@ def _addresses(slot: Slot, value: str, reply: str) -> Iterator[Readback]:
         return
     for m in pattern.finditer(reply):
         number, street = m["number"].casefold() == wanted["number"].casefold(), _same_street(m, wanted)
-        if _PLACE.search(clause_at(reply, m.start())):
-            continue
-        noted = _NOTED.search(reply, max(0, m.start() - _NEAR), m.end() + _NEAR) is not None
-        slip = number or (street and sorted(m["number"]) == sorted(wanted["number"]))
-        yield Readback(*m.span(), number and street, noted or slip)
+        slip = _like_street(m, wanted) if number else street and sorted(m["number"]) == sorted(wanted["number"])
+        noted = _NOTED.search(reply[max(0, m.start() - _NEAR) : m.start()]) or _NOTED.search(m["street"][:-2])
+        yield Readback(*m.span(), number and street, noted is not None or slip)
 
 
 def street_of(address: str) -> str | None:
     """The street of an address that has a number."""
     m = _CHINESE_STREET.search(address) or _STREET.search(address)
     return m and m["street"] + m.groupdict().get("kind", "")
+
+
+def _like_street(one: re.Match[str], other: re.Match[str]) -> bool:
+    """Whether one may be the other with a slip of the tongue: Market Road, 建设路 for 建国路."""
+    a, b = (fold("".join(part for part in m.groups() if part is not m["number"])) for m in (one, other))
+    return SequenceMatcher(None, a[-len(b) :], b).ratio() >= _ALIKE
 
 
 def _same_street(one: re.Match[str], other: re.Match[str]) -> bool:

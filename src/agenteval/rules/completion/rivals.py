@@ -89,6 +89,12 @@ _ARRANGED_AFTER = re.compile(
     r"|\W{0,3}(?:it\s+is\b|noted\b|got\s+it\b|(?:is|has\s+been)\s+confirmed\b)",
     re.IGNORECASE,
 )
+_OTHER_THING = re.compile(
+    r"\b(?:the|our|a|an|another|every)\s+(?!table|appointment|reservation|booking|visit|room|slot|session|meeting|date|time)\w+\s+"
+    r"(?:is|are|was|were)\s+\Z",
+    re.IGNORECASE,
+)
+"""The subject of what is booked, when it is nothing of the user's: "the garage is booked at 9 pm"."""
 _POSSIBLE = re.compile(r"可以?(?=预|[订定约])|能|建议|想|要不|\b(?:can|could|may|might)\b", re.IGNORECASE)
 _MOVED = re.compile(r"改|调整|换|挪|推迟|提前|\b(?:moved|changed|switched|shifted|postponed|pushed)\b", re.IGNORECASE)
 _SENT_TO = re.compile(
@@ -187,7 +193,11 @@ def _takes_over(slot: Slot, turn: Turn, found: Found, named: Span) -> bool:
 
 
 def _is_arranged(reply: str, start: int, end: int) -> bool:
-    return bool(_ARRANGED.search(reply[max(0, start - _LOOK_BACK) : start]) or _ARRANGED_AFTER.match(reply, end))
+    before = reply[max(0, start - _LOOK_BACK) : start]
+    arranged = _ARRANGED.search(before)
+    return (arranged is not None and not _OTHER_THING.search(before[: arranged.start()])) or (
+        _ARRANGED_AFTER.match(reply, end) is not None
+    )
 
 
 def _of_part(slot: Slot, dialog: Dialog, stated: Given, others: Sequence[Slot]) -> Rival | None:

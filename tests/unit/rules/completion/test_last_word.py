@@ -238,3 +238,30 @@ def booked(summary: str) -> Talk:
 async def test_a_whole_booking_is_read_back(summary: str, status: str) -> None:
     items = BOOKING if summary.isascii() else BOOKING_ZH
     assert await statuses(dialog(*booked(summary)), *items) == [status] * len(items)
+
+
+@pytest.mark.parametrize(
+    ("item", "talk"),
+    [
+        (AT_8, [("8 pm", "Your table at 8 pm is confirmed. The last order is at 9:30 pm.")]),
+        (AT_8, [("8 pm", "See you at 8 pm."), ("Parking?", "The garage is booked at 9 pm, so come early.")]),
+        (AT_20, [("晚上八点", "已为您预约晚上八点，师傅七点半出发。")]),
+        (MARCH_12, [("March 12", "Booked for March 12. Your voucher is valid until March 31.")]),
+        (MARCH_12_ZH, [("3月12日", "已预约3月12日。保修期到3月20日。")]),
+        (slot("kids", "number of children", 2, "number"), [("4 people, 2 kids", "A table for 4.")]),
+        (slot("budget", "budget", "$500", "money"), [("budget $500", "The deposit of $100 is paid.")]),
+        (ALICE, [("I'm Alice Chen", "Hi Alice, I'm Bob.")]),
+        (ALICE, [("I'm Alice Chen", "Dear Guest, your table is booked.")]),
+        (ALICE, [("I'm Alice Chen", "Sorry, Tuesday is full.")]),
+        (ALICE, [("I'm Alice Chen", "Thanks, Your waiter is Bob.")]),
+        (slot("name", "name", "Chen Wei"), [("Chen Wei", "Thank you, Mr Wei.")]),
+        (slot("pet", "name of the pet", "Biscuit"), [("Biscuit, I'm Al", "Thank you, Peter. Biscuit is a nice name.")]),
+        (slot("name", "姓名", "欧阳娜"), [("欧阳娜", "欧阳女士您好")]),
+        (slot("name", "姓名", "王芳"), [("王芳", "联系人：王女士，师傅：李先生")]),
+        (MARKET, [("88 Market Street", "Noted. Pick up at 5 Harbour Road.")]),
+        (JIANGUO, [("建国路88号", "好的。从人民路5号的门店出发。")]),
+        (phone(), [("13800138000", "师傅电话13800138001，稍后联系您")]),
+    ],
+)
+async def test_what_is_something_else_accuses_nobody(item: dict[str, Any], talk: Talk) -> None:
+    assert (await statuses(dialog(*talk), item))[0] in {"filled", "unscored"}
