@@ -143,6 +143,8 @@ _SURNAMES = (
 _COMPOUND = "欧阳|司马|上官|诸葛|司徒|夏侯|皇甫|尉迟|公孙|慕容|令狐|长孙"
 _CHINESE_NAME = re.compile(rf"(?P<surname>{_COMPOUND}|[\u3400-\u9fff])[\u3400-\u9fff]{{1,2}}")
 _FULL = rf"(?:{_COMPOUND}|[{_SURNAMES}])[\u3400-\u9fff]{{1,2}}"
+_LABEL = 6
+"""Characters before a name in which its label may stand: "师傅：李先生"."""
 _TITLE = re.compile(r"(?:先生|女士|小姐|太太)\Z")
 _CALLED = re.compile(
     r"(?:\A|[\s，。！、,.!：:~～]|好的|您好|你好|谢谢|感谢|尊敬的|亲爱的|[为给帮请])"
@@ -158,7 +160,8 @@ def _chinese_names(value: str, reply: str) -> Iterator[Readback]:
         group = str(m.lastgroup)
         name = _TITLE.sub("", m[group])
         agrees = name == value or (whole is not None and name == whole["surname"])
-        yield Readback(*m.span(group), agrees, not THEIRS.search(clause_at(reply, m.start(group))))
+        told = reply[max(0, m.start(group) - _LABEL) : m.start(group)] + clause_at(reply, m.start(group))
+        yield Readback(*m.span(group), agrees, not THEIRS.search(told))
 
 
 # ---- addresses -------------------------------------------------------------------------------------------------------
@@ -196,6 +199,8 @@ def _addresses(slot: Slot, value: str, reply: str) -> Iterator[Readback]:
     if slot.type is not SlotType.TEXT or slot.constrained or wanted is None:
         return
     for m in pattern.finditer(reply):
+        if _PLACE.search(clause_at(reply, m.start())):
+            continue
         number, street = m["number"].casefold() == wanted["number"].casefold(), _same_street(m, wanted)
         slip = _like_street(m, wanted) if number else street and sorted(m["number"]) == sorted(wanted["number"])
         noted = _NOTED.search(reply[max(0, m.start() - _NEAR) : m.start()]) or _NOTED.search(m["street"][:-2])
