@@ -1,6 +1,10 @@
 """An agent's HTTP server: what a failed request means for the message in it."""
 
+import codecs
+import re
 from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import replace
 
 import orjson
 
@@ -25,6 +29,9 @@ _EXCERPT = 200
 _LOOKED_AT_BYTES = 8 * 1024
 _STREAM = "text/event-stream"
 _PAGE = (b"<!doctype html", b"<html")
+_CHARSET = re.compile(r"""charset\s*=\s*["']?([\w.:-]+)""", re.IGNORECASE)
+_WIDER = {"gb2312": "gb18030", "gbk": "gb18030"}  # what servers mean by it
+_NO_CHARSETS = {"idna", "punycode", "unicode_escape", "raw_unicode_escape", "undefined"}  # that Python knows
 _ADVICE = {
     400: "check the request's body against what the agent expects",
     401: "check the key in the target's headers",
@@ -69,6 +76,7 @@ class Endpoint:
             )
         except NetError as error:
             raise self._failure(error) from error
+        response = _in_utf8(response)
         if not 200 <= response.status < 300:
             raise self._refusal(response)
         if unusable := self._no_reply(response):
@@ -127,3 +135,13 @@ class Endpoint:
         """The beginning of the body, without secrets before it is cut: the rest of one would still be one."""
         text = " ".join(self._redact(response.body[:_LOOKED_AT_BYTES].decode(errors="replace")).split())
         return f": {text[:_EXCERPT]}" if text else " with an empty body"
+
+
+def _in_utf8(response: Response) -> Response:
+    """From the charset that the server declares. Where the body is not in that, or nobody knows it, as it came."""
+    declared = _CHARSET.search(response.headers.get("Content-Type", ""))
+    with suppress(LookupError, UnicodeError):
+        charset = codecs.lookup(declared[1]).name if declared else "utf-8"
+        if charset != "utf-8" and charset not in _NO_CHARSETS:
+            return replace(response, body=response.body.decode(_WIDER.get(charset, charset)).encode())
+    return response

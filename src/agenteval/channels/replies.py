@@ -2,10 +2,8 @@
 
 import json
 import math
-import re
+from collections import Counter
 from collections.abc import Callable, Mapping
-
-import orjson
 
 from agenteval.domain.errors import TargetProtocolError
 from agenteval.domain.json_value import Json
@@ -16,25 +14,16 @@ from agenteval.domain.transcript import ToolCall, extract_reply_text
 
 _DEPTH_CAP = 100
 _TOO_DEEP = f"the reply is nested deeper than {_DEPTH_CAP} levels"
-_LONG_NUMBER = re.compile(rb"[0-9]{19}")
 _INT64 = range(-(2**63), 2**63)
 _BITS_CAP = 10_000  # of whole numbers; Python writes out no more than 4,300 digits
 
 
 def parse_json(data: bytes) -> Json:
-    """Raises ValueError when it is no JSON, TargetProtocolError when it is nested too deeply. Half an emoji, as agents
-    leave it that cut their text anywhere, is let through for `cleaned`; so are a byte order mark and whole numbers of
-    any length, which orjson would round."""
-    value: Json
-    if not _LONG_NUMBER.search(data):
-        try:
-            value = orjson.loads(data)
-        except orjson.JSONDecodeError:
-            pass  # the other parser takes more
-        else:
-            return value
+    """Raises ValueError when it is no JSON, TargetProtocolError when it is nested too deeply or an object has a key
+    twice: which one is meant? Half an emoji, as agents leave it that cut their text anywhere, is let through for
+    `cleaned`; so are a byte order mark and whole numbers of any length, which orjson would round."""
     try:
-        value = json.loads(data, parse_int=_whole_number)  # noqa: TID251 - it takes lone surrogates and long numbers
+        value: Json = _DECODER.decode(data.decode(json.detect_encoding(data), "surrogatepass"))
     except RecursionError as error:
         raise TargetProtocolError(_TOO_DEEP) from error
     return value
@@ -42,6 +31,17 @@ def parse_json(data: bytes) -> Json:
 
 def _whole_number(digits: str) -> int | str:
     return int(digits) if len(digits) <= 20 else digits
+
+
+def _members(pairs: list[tuple[str, Json]]) -> Mapping[str, Json]:
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        twice = next(key for key, n in Counter(key for key, _ in pairs).items() if n > 1)
+        raise TargetProtocolError(f"an object in the reply has the key {twice!r} twice")
+    return members
+
+
+_DECODER = json.JSONDecoder(parse_int=_whole_number, object_pairs_hook=_members)
 
 
 def cleaned(value: object, tidy: Callable[[str], str] = clean, depth: int = 0) -> Json:

@@ -261,6 +261,43 @@ def test_a_request_that_never_tells_the_message_is_refused(params: dict[str, Any
     assert place in str(refused.value)
 
 
+@pytest.mark.parametrize(
+    ("kind", "charset", "reply"),
+    [
+        ("text/plain", "gbk", "联通：您好"),
+        ("text/plain", '"GB2312"', "您好，朱镕基"),  # a character that GB2312 lacks, as servers send it
+        ("application/json", "iso-8859-1", "Café résumé"),
+        ("application/json", "utf-16", "您好"),
+        ("text/plain", "big5", "您好"),
+        ("text/plain", "utf8", "您好"),
+    ],
+)
+async def test_the_declared_charset_counts(kind: str, charset: str, reply: str) -> None:
+    text = orjson.dumps({"reply": reply}).decode() if kind == "application/json" else reply
+    encoding = "gb18030" if "2312" in charset else charset
+    headers = {"Content-Type": f"{kind}; charset={charset}"}
+    async with ScriptedAgent(web.Response(body=text.encode(encoding), headers=headers)) as agent:
+        (turn,) = await talk("http", {"url": agent.url}, "你好")
+    assert (turn.status, turn.reply) == (OK, reply)
+
+
+@pytest.mark.parametrize("charset", ["x-unknown", "base64", "ascii", "punycode"])
+async def test_a_charset_that_is_none_or_wrong_leaves_utf_8(charset: str) -> None:
+    headers = {"Content-Type": f"text/plain; charset={charset}"}
+    async with ScriptedAgent(web.Response(body="您好".encode(), headers=headers)) as agent:
+        (turn,) = await talk("http", {"url": agent.url}, "你好")
+    assert (turn.status, turn.reply) == (OK, "您好")
+
+
+@pytest.mark.parametrize(
+    ("body", "key"), [('{"字": "a", "字": "b"}', "字"), ('{"reply": {"字": 1, "\\u5b57": 2}}', "字")]
+)
+async def test_a_key_that_stands_twice_is_an_error_of_the_answer(body: str, key: str) -> None:
+    async with ScriptedAgent(json_of(body.encode())) as agent:
+        (turn,) = await talk("http", {"url": agent.url}, "你好")
+    assert (turn.status, turn.error) == (ERROR, f"an object in the reply has the key {key!r} twice")
+
+
 async def test_what_is_neither_json_nor_text_is_malformed(agent: FaultyAgent) -> None:
     (turn,) = await talk("http", {"url": f"{agent.url}/binary"}, "你好")
     assert (turn.status, turn.error.partition(":")[0]) == (ERROR, "the reply is neither JSON nor text in UTF-8")

@@ -109,6 +109,6 @@ class OpenAIChatConversation:
 def _tool_call(call: Json) -> ToolCall:
     arguments = _ARGUMENTS.get(call)
     if isinstance(arguments, str):
-        with suppress(ValueError):  # what is no JSON is kept as it is
+        with suppress(ValueError, TargetProtocolError):  # what is no JSON is kept as it is
             arguments = parse_json(arguments.encode(errors="surrogatepass"))
     return tool_call(_NAME.get(call), arguments)
