@@ -78,7 +78,7 @@ _DEED = re.compile(
     re.IGNORECASE,
 )
 _SUPPOSED = re.compile(
-    r"[高上中下平优头一二]等|等[级候次同]|[招款接优虐看对亏]待|[刚人方]才|才华"
+    r"[高上中下平优头一二]等|等[级候次同]|尽可能|[招款接优虐看对亏]待|[刚人方]才|才华"
     r"|(?P<supposed>等|待|直到|除非|(?<!不)只[有要]|才|方可|想要|希望|期待|以便|为了|可能|也许|大概|或许|应该(?=[已是会])|估计|似乎|好像|恐怕"
     r"|不(?:太)?(?:确定|清楚|知道)|\bafter(?!\s+(?:all|\w+ing)\b)|\bbefore(?!\s+(?:is|was|are|were|has|have|had)\b)"
     r"|\b(?:until|till|unless|when(?:ever)?|by\s+the\s+time|provid(?:ed|ing)|assuming|in\s+case|as\s+long\s+as|in\s+order|whether"
@@ -94,8 +94,9 @@ _SUPPOSED_AFTER = re.compile(
     re.IGNORECASE,
 )
 _CONDITION = re.compile(
-    r"\W*(?:once|as\s+soon\s+as|unless|until|provided|assuming|only\s+if"
-    r"|if\s+(?:you|we|i)\s+(?:pay|confirm|agree|accept|give|send|tell|provide|reply|call)\b|一旦|只有|只要|除非|等|待(?!遇))",
+    r"\W*(?:once(?!\s+(?:more|again))|as\s+soon\s+as|unless|until(?!\s+now)|provided|assuming|only\s+if"
+    r"|if\s+(?:you|we|i)\s+(?:pay|confirm|agree|accept|give|send|tell|provide|reply|call)\b|一旦|只有|只要|除非"
+    r"|(?:等|待(?!遇))[^，,]*后\W*\Z)",
     re.IGNORECASE,
 )
 """How a clause begins on which the one after it depends: "Once you have paid, your table is booked"."""
