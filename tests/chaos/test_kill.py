@@ -20,8 +20,8 @@ CASES = 2_000
 NEVER = 10**9
 
 
-async def begin(folder: Path, *, hangs_after: int = NEVER) -> asyncio.subprocess.Process:
-    arguments = (str(folder / "agenteval.db"), str(folder / "heard"), str(CASES), str(hangs_after))
+async def begin(folder: Path, *, cases: int = CASES, hangs_after: int = NEVER) -> asyncio.subprocess.Process:
+    arguments = (str(folder / "agenteval.db"), str(folder / "heard"), str(cases), str(hangs_after))
     return await asyncio.create_subprocess_exec(
         sys.executable, "-m", "tests.chaos.child", *arguments, stdout=asyncio.subprocess.PIPE
     )
@@ -34,8 +34,8 @@ async def wait_until_done(child: asyncio.subprocess.Process, count: int) -> None
             return
 
 
-async def finish(folder: Path) -> None:
-    child = await begin(folder)
+async def finish(folder: Path, cases: int) -> None:
+    child = await begin(folder, cases=cases)
     await child.communicate()
     assert child.returncode == 0
 
@@ -62,27 +62,28 @@ def said_and_judged(views: list[CaseView]) -> list[object]:
 
 
 async def test_kill_and_resume_loses_nothing_and_doubles_nothing(tmp_path: Path, audit: bool) -> None:
-    kills, random = (10 if audit else 2), Random(7)
+    cases, kills = (10_000, 20) if audit else (CASES, 2)
+    random = Random(7)
     undisturbed, killed = tmp_path / "undisturbed", tmp_path / "killed"
     for folder in (undisturbed, killed):
         folder.mkdir()
-    await finish(undisturbed)
+    await finish(undisturbed, cases)
     for _ in range(kills):
-        child = await begin(killed)
-        await wait_until_done(child, random.randint(0, CASES // kills))
+        child = await begin(killed, cases=cases)
+        await wait_until_done(child, random.randint(0, cases // kills))
         child.send_signal(signal.SIGKILL)
         await child.communicate()
-    await finish(killed)
+    await finish(killed, cases)
 
     expected, expected_summary = await read(undisturbed)
     views, summary = await read(killed)
     assert said_and_judged(views) == said_and_judged(expected)
     assert summary == expected_summary
-    assert len(said_and_judged(views)) == CASES
+    assert len(said_and_judged(views)) == cases
 
     # What was cut stays visible, is never continued, and each message that the agent heard is accounted for.
     cut = [attempt for view in views for attempt in view.attempts if attempt.status is AttemptStatus.INTERRUPTED]
-    assert 0 < len(cut) <= kills * 2 * WORKERS
+    assert 0 < len(cut) <= kills * 2 * WORKERS  # 80 cases a kill are held and judged again, of 500 that may be
     assert all(attempt.outcome is None and not attempt.results for attempt in cut)
     heard = defaultdict(list)
     for line in (killed / "heard").read_text(encoding="utf-8").splitlines():
