@@ -16,9 +16,9 @@ T = TypeVar("T")
 
 SHOW_CURSOR = b"\x1b[?25h"
 
-_YOUNG = 50_000
-"""So many new objects before the collector looks for cycles, of which there are hardly any: at Python's 700 it walks
-the dialogs in flight again and again, 5 % of the CPU time of a judged case. Memory is the same."""
+_YOUNG = 10_000
+"""So many new objects before the collector looks for cycles, of which there are hardly any. At Python's 700 it walks
+the dialogs in flight again and again, 5 % of the CPU time of a judged case; more would hold more memory."""
 
 
 def run_async(coroutine: Coroutine[Any, Any, T]) -> T:
