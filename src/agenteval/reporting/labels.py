@@ -317,7 +317,7 @@ WORDS: Mapping[str, tuple[str, str]] = {
     ),
     "review.note": ("备注（可空）：", "Note (may be empty): "),
     "review": ("人工复核", "Review"),
-    "review.n": ("已复核 {n} 项", "{n} items reviewed"),
+    "review.n": ("已复核 {n} 项", "items reviewed: {n}"),
     "review.kind.slot": ("槽位", "slots"),
     "review.kind.step": ("步骤", "steps"),
     "review.kind.condition": ("步骤条件", "conditions of steps"),
