@@ -34,6 +34,7 @@ def compare(
     from agenteval.reporting.comparison import members, sections
     from agenteval.reporting.markdown import markdown_sections
     from agenteval.services.compare import comparison
+    from agenteval.storage import attempts
 
     invocation: Invocation = context.obj
 
@@ -41,7 +42,7 @@ def compare(
         async with app(invocation.settings(), create=False) as wired:
             runs = [await reports.find(wired, reference) for reference in (before, after)]
             found = await comparison(wired.store, *runs)
-            spoken = lang or await reports.spoken(await reports.report_of(wired, runs[1]))
+            spoken = lang or await reports.spoken(attempts.views(wired.store, runs[1].id))
         match Shape.JSON if as_json else form:
             case Shape.JSON:
                 output.json(members(found))

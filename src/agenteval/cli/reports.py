@@ -13,8 +13,7 @@ from agenteval.domain.text import Language
 
 if TYPE_CHECKING:
     from agenteval.bootstrap import App
-    from agenteval.domain.records import Run
-    from agenteval.domain.run_summary import RunSummary
+    from agenteval.domain.records import CaseView, Run
     from agenteval.reporting.comparison import Section
     from agenteval.reporting.report import RunReport
 
@@ -55,14 +54,13 @@ async def find(app: "App", reference: str) -> "Run":
     return await (runs.latest(app.store) if reference == LAST else runs.get(app.store, reference))
 
 
-async def report_of(app: "App", run: "Run", summary: "RunSummary | None" = None) -> "RunReport":
-    """`summary`: of the run, when it is known already."""
+async def report_of(app: "App", run: "Run") -> "RunReport":
     from agenteval.reporting.report import RunReport
     from agenteval.storage import attempts
 
     return RunReport(
         run,
-        summary or await app.runs.summary(run),
+        await app.runs.summary(run),
         partial(attempts.views, app.store, run.id),
         await app.reviews.figures(run),
     )
@@ -75,18 +73,18 @@ async def show(report: "RunReport", form: Format, lang: Language | None) -> None
     from agenteval.reporting.terminal import print_report
 
     if form is Format.TERMINAL:
-        await print_report(report, lang or await spoken(report), sys.stdout)
+        await print_report(report, lang or await spoken(report.cases()), sys.stdout)
         return
-    async for piece in _pieces(report, form, lang or await language_of(report)):
+    async for piece in _pieces(report, form, lang or await language_of(report.cases())):
         output.machines(piece)
 
 
-async def spoken(report: "RunReport") -> Language:
+async def spoken(cases: "AsyncIterator[CaseView]") -> Language:
     """The language of its dialogs, unless the terminal cannot show it."""
     from agenteval.cli import output
     from agenteval.reporting.report import language_of
 
-    return await language_of(report) if output.shows("中文") else "en"
+    return await language_of(cases) if output.shows("中文") else "en"
 
 
 def show_sections(sections: "Iterable[Section]", lang: Language) -> None:
@@ -103,7 +101,7 @@ async def write(report: "RunReport", paths: Mapping[Format, Path], lang: Languag
     from agenteval.reporting.report import language_of
     from agenteval.reporting.terminal import print_report
 
-    lang = lang or await language_of(report)
+    lang = lang or await language_of(report.cases())
     failed = []
     for form, path in paths.items():
         try:

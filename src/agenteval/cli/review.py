@@ -50,6 +50,7 @@ def review(
     from agenteval.reporting.figures import reviewed
     from agenteval.reporting.json_report import review_members
     from agenteval.reporting.labels import Labels
+    from agenteval.storage import attempts
 
     invocation: Invocation = context.obj
     invocation.writes(out, reads=[given] if given else [])
@@ -59,7 +60,7 @@ def review(
     async def work() -> None:
         async with app(invocation.settings(), create=False) as wired:
             found = await reports.find(wired, run)
-            labels = Labels(lang or await reports.spoken(await reports.report_of(wired, found)))
+            labels = Labels(lang or await reports.spoken(attempts.views(wired.store, found.id)))
             if given:
                 await _take(wired, found, given, by or getpass.getuser(), invocation)
             if out:

@@ -26,6 +26,7 @@ def trend(
     from agenteval.cli import output
     from agenteval.domain.errors import NotFound
     from agenteval.reporting import comparison
+    from agenteval.storage import attempts
     from agenteval.storage.runs import of_target
 
     invocation: Invocation = context.obj
@@ -39,7 +40,7 @@ def trend(
                     fix="`agenteval runs` shows which targets there are",
                 )
             found = [(run, await wired.runs.summary(run)) for run in runs]
-            spoken = lang or await reports.spoken(await reports.report_of(wired, *found[-1]))
+            spoken = lang or await reports.spoken(attempts.views(wired.store, runs[-1].id))
         if as_json:
             output.json(comparison.trend_members(found))
         else:

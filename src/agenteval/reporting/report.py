@@ -26,10 +26,10 @@ class RunReport:
     review: ReviewFigures | None = None
 
 
-async def language_of(report: RunReport) -> Language:
+async def language_of(cases: AsyncIterator[CaseView]) -> Language:
     """The language that the users of the first cases speak."""
     said: list[str] = []
-    async for case in report.cases():
+    async for case in cases:
         said.extend(case.place.case.messages)
         if len(said) >= _LOOKED_AT:
             break

@@ -197,8 +197,8 @@ def test_the_model_of_each_rule_is_the_one_that_it_asks() -> None:
 
 
 async def test_a_report_speaks_the_users_language() -> None:
-    assert await language_of(chinese_report()) == "zh"
-    assert await language_of(english_report()) == "en"
+    assert await language_of(chinese_report().cases()) == "zh"
+    assert await language_of(english_report().cases()) == "en"
 
 
 async def test_what_is_still_going_on_is_not_called_interrupted() -> None:
