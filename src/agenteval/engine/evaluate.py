@@ -119,12 +119,14 @@ def _failed(bound: BoundRule, error: Exception) -> RuleResult:
 
 def _unsettled(bound: BoundRule, cause: Cause, reason: str) -> RuleResult:
     """A rule that fails as a whole leaves open what becomes of each of its critical items."""
-    return bound.rule.failed_to_score(cause, reason, open_vetoes=bound.rule.critical_items)
+    rule = bound.rule
+    return rule.failed_to_score(cause, reason, open_vetoes=rule.critical_items, detail=rule.unknown)
 
 
 def _skipped(bound: BoundRule, error: str) -> RuleResult:
     reason = f"the message could not be delivered: {error}"
-    return RuleResult(bound.rule.name, ResultStatus.SKIPPED, reason=reason, version=bound.rule.version)
+    rule = bound.rule
+    return RuleResult(rule.name, ResultStatus.SKIPPED, reason=reason, version=rule.version, detail=rule.unknown)
 
 
 def _placed(result: RuleResult, bound: BoundRule) -> RuleResult:

@@ -47,6 +47,11 @@ class EvalRule:
         """What may become a veto, named as in `RuleResult.vetoes`: all of it is open when the rule fails as a whole."""
         return ()
 
+    @property
+    def unknown(self) -> Mapping[str, Any]:
+        """The `detail` of a result when the rule was not run or fails as a whole: its items are not measured then."""
+        return {}
+
     def ask(self, case: Case, dialog: Dialog, known: Answers) -> Iterable[Ask]:
         """What must be known. Called again with what is known until nothing new comes, at most MAX_ROUNDS times."""
         return ()

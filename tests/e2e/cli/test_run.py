@@ -67,11 +67,19 @@ async def test_what_an_agent_does_wrong_is_said_of_the_case_and_the_run_goes_on(
 async def test_what_cannot_be_delivered_ends_with_3_and_is_tried_again_by_resume(
     program: Program, agent: FaultyAgent
 ) -> None:
-    file = program.write("s.json", scenario(says("404"), says("echo")))
+    params = {
+        "mode": "hybrid",
+        "required_slots": [{"name": "词", "description": "说的词", "expected_value": "echo"}],
+        "required_steps": [{"name": "repeat", "keywords": ["echo"]}],
+    }
+    rules = [{"type": "task_completion", "params": params}]
+    file = program.write("s.json", scenario(says("404", rules=rules), says("echo", rules=rules)))
     run = await program("run", file, "-t", f"{agent.url}/{{message}}", "--json", "--quiet")
     levels = [case["attempts"][0]["outcome"]["success_level"] for case in run.json["cases"]]
     assert (run.code, levels) == (3, [None, "success"])
-    (message,) = run.err.splitlines()
+    share = {"value": 1.0, "count": 1, "n": 1, "unmeasured": 1}
+    assert (run.json["summary"]["slots"], run.json["summary"]["steps"]) == ({"词": share}, {"repeat": share})
+    (message,) = (line for line in run.err.splitlines() if line.startswith("error"))
     assert "1 of the dialogs could not be delivered" in message
     assert "404" in message
     assert "--resume" in message

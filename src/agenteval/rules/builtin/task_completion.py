@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache, cached_property, partial
-from typing import Literal
+from typing import Any, Literal
 
 from agenteval.domain.exact import reaches
 from agenteval.domain.outcome import RuleResult
@@ -27,7 +27,7 @@ from agenteval.rules.completion.forms import (
     ToolStepAnswer,
 )
 from agenteval.rules.completion.items import Mode, Order, Slot, Step, Uptake, check
-from agenteval.rules.completion.report import detail, reason, silence_of
+from agenteval.rules.completion.report import detail, reason, silence_of, unknown
 from agenteval.rules.completion.result import Completion, complete
 from agenteval.rules.completion.warn import warnings
 from agenteval.rules.params import Rate, Samples, Weight
@@ -73,6 +73,10 @@ class TaskCompletion(EvalRule):
     def critical_items(self) -> tuple[str, ...]:
         items: tuple[Slot | Step, ...] = (*self.required_slots, *self.required_steps)
         return tuple(item.item for item in items if item.critical)
+
+    @property
+    def unknown(self) -> Mapping[str, Any]:
+        return unknown(self.required_slots, self.required_steps)
 
     def ask(self, case: Case, dialog: Dialog, known: Answers) -> Iterable[Ask]:
         yield from self._slot_questions.values()

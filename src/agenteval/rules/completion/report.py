@@ -11,7 +11,7 @@ from agenteval.domain.text import Language
 from agenteval.domain.transcript import Dialog, TurnStatus
 from agenteval.rules.completion.bounds import Bounds
 from agenteval.rules.completion.forms import SlotVerdict
-from agenteval.rules.completion.items import Mode, Uptake
+from agenteval.rules.completion.items import Mode, Slot, Step, Uptake
 from agenteval.rules.completion.result import Completion, Count, Placed
 from agenteval.rules.completion.slots import SlotOutcome
 from agenteval.rules.completion.steps import StepStatus
@@ -156,6 +156,16 @@ def detail(mode: Mode, done: Completion) -> dict[str, Any]:
         **_list("step", done.step_count, [(placed.outcome.step.name, _step(placed)) for placed in done.steps]),
         "missing": [name for kind, name, _, _ in items if kind == _MISSING],
     }
+
+
+def unknown(slots: Sequence[Slot], steps: Sequence[Step]) -> dict[str, Any]:
+    """The items when none of them was looked at."""
+    kinds: tuple[tuple[str, str, Sequence[Slot | Step]], ...] = (("slots", "filled", slots), ("steps", "done", steps))
+    return {kind: {item.name: _unknown(item, good) for item in items} for kind, good, items in kinds if items}
+
+
+def _unknown(item: Slot | Step, good: str) -> dict[str, Json]:
+    return {"status": "unscored", good: None, "required": not item.optional, "critical": item.critical}
 
 
 def _list(kind: str, count: Count, items: Sequence[tuple[str, Json]]) -> dict[str, Any]:
