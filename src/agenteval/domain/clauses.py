@@ -7,8 +7,12 @@ word: a limited part of the text around it counts.
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
+
+SHORT = 1_000
+"""Characters of a text whose clauses are remembered."""
 
 _SIMPLIFIED = str.maketrans(
     "沒無別問題關係過僅錯論斷鏽鋼擔著線錫來級識類區敗認辦為爲幫給會將議員話場計見長費診馬盡隨這準備後時讓"
@@ -33,11 +37,17 @@ _BORDER = re.compile(
 )
 
 
-def clauses(text: str) -> list[tuple[int, int]]:
+def clauses(text: str) -> Sequence[tuple[int, int]]:
     """Spans of the clauses, one after the other, together the whole text; each keeps the punctuation that ends it."""
-    borders = [0, *(m.end() for m in _BORDER.finditer(simplified(text))), len(text)]
-    return [(start, end) for start, end in pairwise(borders) if start < end]
+    return _remembered(text) if len(text) <= SHORT else _clauses(text)
 
+
+def _clauses(text: str) -> Sequence[tuple[int, int]]:
+    borders = [0, *(m.end() for m in _BORDER.finditer(simplified(text))), len(text)]
+    return tuple((start, end) for start, end in pairwise(borders) if start < end)
+
+
+_remembered = lru_cache(maxsize=8192)(_clauses)  # each item of a rule looks at the same turns
 
 # The false friends come first, so that their 不, 没, "no" are consumed before they can be read as a negation.
 _NEGATION = re.compile(
