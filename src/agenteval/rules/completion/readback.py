@@ -41,6 +41,7 @@ _TAIL = re.compile(
     r"\s*(?:[是为:：]|are|is)?\s*(?P<tail>\d{2,6})(?!\d)",
     re.IGNORECASE,
 )
+_MASKED = re.compile(r"(?<!\d)(?P<head>\d{0,6})[*＊xX•]{2,12}(?P<tail>\d{2,6})(?!\d)")
 _NUMBERED = {SlotType.PHONE, SlotType.ID_CARD, SlotType.TEXT}
 _LONG = 7
 """Digits of a number of which somebody would read back only the end."""
@@ -54,6 +55,9 @@ def _tails(slot: Slot, value: str, reply: str) -> Iterator[Readback]:
     for m in _TAIL.finditer(reply):
         if own or not OTHER_NUMBER.search(clause_at(reply, m.start())):
             yield Readback(*m.span(), number.endswith(m["tail"]))
+    for m in _MASKED.finditer(reply):
+        agrees = number.startswith(m["head"]) and number.endswith(m["tail"])
+        yield Readback(*m.span(), agrees, bool(m["head"]) and not OTHER_NUMBER.search(clause_at(reply, m.start())))
 
 
 # ---- names -----------------------------------------------------------------------------------------------------------
@@ -79,6 +83,9 @@ _ADDRESSED = re.compile(
     r"|(?:\b[Nn]ame[ ](?:of[ ])?|(?<=[Bb]ooked[ ])under[ ]|(?<=[Rr]eserved[ ])under[ ]"
     r"|(?:(?:\A|\n)[\s*•-]*|[Yy]our[ ]|[Gg]uest[ ]|[Cc]ustomer[ ])[Nn]ame[*]{0,2}:[ *]{1,3})"
     rf"{_NAME.replace('name>', 'noted>')}"
+    rf"|\b(?:Mr|Mrs|Ms|Miss|Mx)\.?[ ]{_NAME.replace('name>', 'told>')}"
+    r"|\b(?:[Rr]eservation|[Bb]ooking|[Tt]able|[Aa]ppointment|[Rr]oom|[Bb]ooked|[Rr]eserved)[ ]for[ ]"
+    rf"(?P<guest>{_WORD}[ ]{_WORD})"
 )
 _NO_NAME = re.compile(
     r"(?:mon|tues|wednes|thurs|fri|satur|sun)day|january|february|march|april|may|june|july|august|september|october|november|december"
@@ -106,7 +113,8 @@ def _names(slot: Slot, value: str, reply: str) -> Iterator[Readback]:
             group = str(m.lastgroup)
             words = [word for word in m[group].split() if not _NO_NAME.fullmatch(word)]
             if words and words == m[group].split():
-                yield Readback(*m.span(group), *_same_name(words, value.split()))
+                agrees, certain = _same_name(words, value.split())
+                yield Readback(*m.span(group), agrees, certain and (agrees or group not in {"told", "guest"}))
     elif _CHINESE_NAME.fullmatch(value):
         yield from _chinese_names(value, reply)
 
@@ -189,6 +197,7 @@ _PLACE = re.compile(
     re.IGNORECASE,
 )
 """Whose address it is, when not the user's."""
+_TOWN = re.compile(r",\s*(?P<town>[A-Z][a-z]{2,})(?!\s+[a-z])")
 _NEAR = 40
 _ALIKE = 0.6
 
@@ -204,7 +213,18 @@ def _addresses(slot: Slot, value: str, reply: str) -> Iterator[Readback]:
         number, street = m["number"].casefold() == wanted["number"].casefold(), _same_street(m, wanted)
         slip = _like_street(m, wanted) if number else street and sorted(m["number"]) == sorted(wanted["number"])
         noted = _NOTED.search(reply[max(0, m.start() - _NEAR) : m.start()]) or _NOTED.search(m["street"][:-2])
-        yield Readback(*m.span(), number and street, noted is not None or slip)
+        if number and street:
+            town = _other_town(reply[m.end() : m.end() + _NEAR], value[wanted.end() :])
+            yield Readback(m.start(), m.end() + len(town), not town, certain=False)
+        else:
+            yield Readback(*m.span(), agrees=False, certain=noted is not None or slip)
+
+
+def _other_town(said: str, wanted: str) -> str:
+    """The place that follows the street, where it is none of the value's."""
+    town = _TOWN.match(said)
+    is_other = town and _TOWN.match(wanted) and town["town"].casefold() not in wanted.casefold()
+    return town.group() if town and is_other else ""
 
 
 def street_of(address: str) -> str | None:
@@ -230,7 +250,9 @@ def _same_street(one: re.Match[str], other: re.Match[str]) -> bool:
 
 # ---- codes -----------------------------------------------------------------------------------------------------------
 
-_CODE = re.compile(r"(?<![\w.-])(?=[A-Za-z-]*\d)(?P<letters>[A-Za-z]{0,5})-?(?P<digits>\d{4,12})(?![\w-])(?!\.\d)")
+_CODE = re.compile(
+    r"(?<![A-Za-z\d_.-])(?=[A-Za-z-]*\d)(?P<letters>[A-Za-z]{0,5})-?(?P<digits>\d{4,12})(?![A-Za-z\d_-])(?!\.\d)"
+)
 
 
 def _codes(slot: Slot, value: str, reply: str) -> Iterator[Readback]:

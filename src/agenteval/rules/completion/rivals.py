@@ -244,8 +244,9 @@ def _is_something_else(slot: Slot, reply: str, found: Found, dialog: Dialog) -> 
         return True
     if slot.type in UNMISTAKABLE:
         told = reply[max(0, found.start - BEFORE) : found.start] + said
-        another = OTHER_NUMBER.search(said) or _TO_BE_CALLED.search(said) or THEIRS.search(told)
-        return another is not None and not _is_said(slot, dialog.turns, found)
+        numbered = slot.type is not SlotType.EMAIL and OTHER_NUMBER.search(said)
+        another = numbered or _TO_BE_CALLED.search(said) or THEIRS.search(told)
+        return bool(another) and not _is_said(slot, dialog.turns, found)
     if slot.type not in _MOMENTS:
         return False
     label = reply[max(0, found.start - _LABEL) : found.start]  # of a range: "营业时间：9:00-18:00"
@@ -286,8 +287,11 @@ def _label(slot: Slot) -> str:
 
 def _unit(text: str, end: int) -> str | None:
     m = _UNIT.match(text, end)
-    unit = (m["chinese"] or fold(m["english"]).removesuffix("s")) if m else None
-    return "人" if unit in _PEOPLE else None if unit in _NO_UNIT else unit
+    said = (m["chinese"] or fold(m["english"])) if m else None
+    if said is None or said in _NO_UNIT:
+        return None
+    unit = said.removesuffix("s")
+    return "人" if unit in _PEOPLE else unit
 
 
 def _contradicts(slot: Slot, dialog: Dialog, place: Span, stated: Given) -> bool:
