@@ -89,11 +89,11 @@ _DEED = re.compile(
 )
 _SUPPOSED = re.compile(
     r"[高上中下平优头一二]等|等[级候次同]|尽可能|[招款接优虐看对亏]待|[刚人方]才|才华"
-    r"|(?P<supposed>等|待|直到|除非|(?<!不)只[有要]|才|方可|想要|希望|期待|以便|为了|可能|也许|大概|或许|应该(?=[已是会])|估计|似乎|好像|恐怕"
+    r"|(?P<supposed>等|待|直到|除非|(?<!不)只[有要]|才|方可|想要|希望|期待|以便|为了|预计|争取|尽量|力争|可能|也许|大概|或许|应该(?=[已是会])|估计|似乎|好像|恐怕"
     r"|不(?:太)?(?:确定|清楚|知道)|\bafter(?!\s+(?:all|\w+ing)\b)|\bbefore(?!\s+(?:is|was|are|were|has|have|had)\b)"
     r"|\b(?:until|till|unless|when(?:ever)?|by\s+the\s+time|provid(?:ed|ing)|assuming|in\s+case|as\s+long\s+as|in\s+order|whether"
     r"|(?:i|we)\s+(?:think|believe|guess|suppose|assume|hope|expect)|maybe|perhaps|probably|possibly|presumably|apparently|hopefully"
-    r"|(?:might|may|should)\s+(?:\w+\s+)?(?:be|have\s+been)|(?:not|un)\s?(?:sure|certain)|seems?|supposedly)\b)",
+    r"|(?:might|may|should)(?:\s+(?:\w+\s+)?(?:be|have\s+been)|(?=\s*\Z))|so\s+that|(?:not|un)\s?(?:sure|certain)|seems?|supposedly)\b)",
     re.IGNORECASE,
 )
 """What makes a condition, an aim or a guess of the deed that follows in its clause."""
