@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 from agenteval.domain.transcript import Dialog
@@ -16,4 +17,10 @@ MUCH = 20_000
 async def aside(dialog: Dialog, items: int, work: Callable[[], T]) -> T:
     """What `work` makes of the dialog for so many items. When that is much, it works in a thread: while it held up the
     loop, the replies of agents in other dialogs would seem to come late."""
-    return await asyncio.to_thread(work) if dialog.size * items > MUCH else work()
+    if dialog.size * items <= MUCH:
+        return work()
+    return await asyncio.get_running_loop().run_in_executor(_BESIDE, work)
+
+
+# More threads would share one interpreter's time, and take the loop's.
+_BESIDE = ThreadPoolExecutor(max_workers=1)

@@ -2,9 +2,10 @@
 rest goes on, and what is left at the end needs a judge model."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
+from threading import Event
 from time import monotonic
 from typing import Any, Protocol, TypeAlias
 
@@ -80,11 +81,19 @@ class ByCode:
     async def answer(self, dialog: Dialog, asks: Sequence[Ask], *, until_s: float | None = None) -> Said:
         questions = [ask for ask in asks if isinstance(ask, Question) and ask.code]
         left_s = inf if until_s is None else max(until_s - asyncio.get_running_loop().time(), GRACE_S)
-        return await aside(dialog, len(questions), lambda: self._decided(dialog, questions, monotonic() + left_s))
+        given_up = Event()
 
-    def _decided(self, dialog: Dialog, questions: Sequence[Question[Any]], until_s: float) -> Said:
-        """`until_s` by the system's clock: the loop's stands still while it works."""
-        decided = {q.key: self._decide(dialog, q) if monotonic() < until_s else _OUT_OF_TIME for q in questions}
+        def work() -> Said:
+            until_s = monotonic() + left_s  # by the system's clock: the loop's stands still while this works
+            return self._decided(dialog, questions, lambda: monotonic() < until_s and not given_up.is_set())
+
+        try:
+            return await aside(dialog, len(questions), work)
+        finally:
+            given_up.set()  # a thread would go on, and hold up the end of the program
+
+    def _decided(self, dialog: Dialog, questions: Sequence[Question[Any]], in_time: Callable[[], bool]) -> Said:
+        decided = {q.key: self._decide(dialog, q) if in_time() else _OUT_OF_TIME for q in questions}
         return Said({key: answer for key, answer in decided.items() if answer is not None})
 
     def _decide(self, dialog: Dialog, question: Question[Any]) -> Judged[Any] | Unscored | None:

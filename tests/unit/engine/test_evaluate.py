@@ -19,7 +19,7 @@ from agenteval.domain.scenario import Case, EffectivePolicy, Layer, Policy, Rule
 from agenteval.domain.transcript import Dialog, Turn, TurnStatus
 from agenteval.engine.evaluate import Evaluation, evaluate
 from agenteval.engine.time_limit import TimeLimit
-from agenteval.judge.aside import MUCH
+from agenteval.judge.aside import MUCH, aside
 from agenteval.judge.panel import ByCode, Panel, Said, Step
 from agenteval.rules import MAX_ROUNDS, EvalRule
 from agenteval.rules.build import BoundRule
@@ -229,6 +229,28 @@ async def test_code_that_has_no_time_left_keeps_what_it_decided(waits: bool, mon
     assert [isinstance(answer, Judged) for answer in found] == [True, True, False, False]
     assert {answer.cause for answer in found if isinstance(answer, Unscored)} == {Cause.TIME_LIMIT}
     assert step.asked == []
+
+
+async def test_code_ends_when_nobody_waits_for_it_any_more() -> None:
+    begun, go_on, looked_at = threading.Event(), threading.Event(), list[str]()
+
+    class Slow(Coded):
+        def code(self, dialog: Dialog) -> Word:
+            begun.set()
+            looked_at.append("one")
+            go_on.wait(5)
+            return Word("yes")
+
+    dialog = Dialog((Turn(0, "你好", "字" * MUCH),))
+    judging = asyncio.create_task(judged(bound(Slow(length=9)), dialog=dialog, step=ByCode()))
+    while not begun.is_set():  # noqa: ASYNC110 - it is set in a thread
+        await asyncio.sleep(0.001)
+    judging.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await judging
+    go_on.set()
+    await aside(dialog, 1, lambda: None)  # after it, in the same thread
+    assert looked_at == ["one"]
 
 
 async def test_without_a_model_nothing_is_a_models_fault_when_the_time_is_up() -> None:
