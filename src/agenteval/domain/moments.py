@@ -90,7 +90,7 @@ _MONTH = (
     r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
     r"|nov(?:ember)?|dec(?:ember)?)"
 )
-_ORDINALS = {
+ORDINALS = {
     word: value
     for value, word in enumerate(
         (
@@ -123,7 +123,7 @@ _ORDINALS = {
         start=1,
     )
 }
-_ORDINAL = "|".join(word.replace("-", r"[\s-]") for word in sorted(_ORDINALS, key=len, reverse=True))
+_ORDINAL = "|".join(word.replace("-", r"[\s-]") for word in sorted(ORDINALS, key=len, reverse=True))
 _WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun", "weekend")
 _WEEKDAY = (
     r"(?:(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b|weekend\b"
@@ -246,7 +246,7 @@ _AFTER_HOUR = (
 _MERIDIEM = r"(?:a\.?m\b\.?|p\.?m\b\.?)"
 _TIME = re.compile(
     rf"(?:(?P<part>{_PART_CN})的?\s?)?(?:(?<!\d)(?<!\d[:.])(?P<h24>\d{{1,2}}):(?P<m24>\d{{2}})(?::\d{{2}})?(?![\d:])(?:\s?(?P<ampm24>{_MERIDIEM}|{_PART_EN}))?"
-    rf"|(?P<cn_hour>(?<!\d)(?<!\d[:.])\d{{1,2}}|(?<![有早快慢多少差周])(?<!星期)(?<!礼拜)[{CHINESE}]{{1,3}})\s?[点點时](?!间|候|评|餐|赞|击)"
+    rf"|(?P<cn_hour>(?<!\d)(?<!\d[:.])\d{{1,2}}|(?:(?<![有早快慢多少差周])|(?<=有)(?!一\s?[点點]))(?<!星期)(?<!礼拜)[{CHINESE}]{{1,3}})\s?[点點时](?!间|候|评|餐|赞|击)"
     rf"(?:(?P<half>半)|(?P<quarter>[一三])刻|(?P<cn_minute>\d{{1,2}}|[{CHINESE}]{{1,3}})(?:分|(?![\d:个位人间张元块天晚月日]))|(?P<whole>[钟整]))?)"
     rf"|\b(?P<hour>\d{{1,2}}|{_HOUR_WORD})\s?(?:(?P<ampm>{_MERIDIEM})|(?P<oclock>o'?\s?clock\b)?\s?(?P<en_part>{_PART_EN})|(?P<bare>o'?\s?clock\b))"
     rf"|(?<=\bat\s)(?P<at_hour>\d{{1,2}}|{_HOUR_WORD}){_AFTER_HOUR}"
@@ -301,5 +301,5 @@ def _time(hour: int, minute: int, half: str | None, *, padded: bool = False) -> 
 
 
 def _whole(text: str) -> int:
-    value = _ORDINALS.get("-".join(text.lower().split())) or number(text.lower())
+    value = ORDINALS.get("-".join(text.lower().split())) or number(text.lower())
     return -1 if value is None else int(value)

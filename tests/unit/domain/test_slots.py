@@ -289,6 +289,7 @@ class TestTimes:
             ("下午三点一刻", Time(15, 15, True)),
             ("3点20分", Time(3, 20, False)),
             ("晚上八点", Time(20, 0, True)),
+            ("有八点的位子", Time(8, 0, False)),
             ("中午十二点", Time(12, 0, True)),
             ("凌晨1点", Time(1, 0, True)),
             ("下午一点", Time(13, 0, True)),

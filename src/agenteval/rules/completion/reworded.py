@@ -9,12 +9,13 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import accumulate
 
 from agenteval.domain.clauses import is_asked, is_negated, negations
-from agenteval.domain.moments import Date, Time, dates, times
+from agenteval.domain.moments import ORDINALS, Date, Time, dates, times
 from agenteval.domain.numerals import english, narrow, numbers
 from agenteval.domain.slots import Found, SlotType, matches
 from agenteval.domain.text import fold
 from agenteval.domain.transcript import Dialog
 from agenteval.rules.completion.items import Slot
+from agenteval.rules.completion.readback import is_person
 from agenteval.rules.completion.values import CHANGE, differ_in, expected_in
 
 LONGEST = 4_096
@@ -30,7 +31,9 @@ def may_be_reworded(slot: Slot, dialog: Dialog) -> bool:
     messages.append("\n".join(messages)[:LONGEST])
     made_of = _MADE_OF.get(slot.type)
     return any(
-        _is_dictated(value, message) or (made_of is not None and made_of(value, message))
+        _is_dictated(value, message)
+        or (slot.type is SlotType.TEXT and not slot.constrained and _has_parts(slot, value, message))
+        or (made_of is not None and made_of(value, message))
         for value in _values(slot)
         for message in messages
     )
@@ -72,6 +75,9 @@ def _corrects(slot: Slot, message: str) -> bool:
 _SHORTEST = 4
 """Letters and digits of a value that is known again without its word boundaries."""
 _WORDS = re.compile(r"[a-z]+|\d+|[\u3400-\u9fff]+")
+_SPELT = re.compile(r"(?<![a-z])(?:[a-z][\s.-]{1,2}){2}[a-z](?![a-z])")
+_LONG = 7
+"""Digits of a number that is known again whatever words are between them."""
 _MARKS = {"dot", "point", "dash", "hyphen", "underscore", "at", "plus", "slash", "and"}
 _TENS = r"twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety"
 _UNITS = r"one|two|three|four|five|six|seven|eight|nine"
@@ -84,20 +90,42 @@ _FIGURES = re.compile(
 def _is_dictated(expected: str, message: str) -> bool:
     """Whether the letters and digits of a number, a code or an address stand in a row, whatever is between them: "four
     one five", "double oh seven", "alice dot chen at example dot com", "K 20417"."""
-    wanted = "".join(_WORDS.findall(fold(expected)))
-    if len(wanted) < _SHORTEST or not re.search(r"[\d@.]", expected):
-        return False
     said = fold(message)
-    return any(
-        wanted in "".join(word for word in _WORDS.findall(text) if word not in _MARKS)
-        for text in (said, _FIGURES.sub(_in_figures, said))
-    )
+    wanted = "".join(_WORDS.findall(fold(expected)))
+    if len(wanted) < _SHORTEST or not (re.search(r"[\d@.]", expected) or _SPELT.search(said)):
+        return False
+    texts = (said, _FIGURES.sub(_in_figures, said))
+    if wanted.isdecimal() and len(wanted) >= _LONG and any(wanted in re.sub(r"\D", "", text) for text in texts):
+        return True
+    return any(wanted in "".join(word for word in _WORDS.findall(text) if word not in _MARKS) for text in texts)
 
 
 def _in_figures(m: re.Match[str]) -> str:
     said = m["figures"]
     figures = "0" if said in {"oh", "o"} else said if said.isdigit() else str(english(said))
     return figures * (2 if m["twice"] else 3 if m["thrice"] else 1)
+
+
+# ---- names and addresses ---------------------------------------------------------------------------------------------
+
+_KIND = re.compile(r"(?:street|st|road|rd|avenue|ave|lane|ln|drive|dr|close|court|place|square|号)\Z")
+
+
+def _has_parts(slot: Slot, expected: str, message: str) -> bool:
+    """Whether a message has all that a value of words and numbers is made of, in another order or spelling; of a
+    person's name a part will do."""
+    said = fold(message)
+    if is_person(slot) and not expected.isascii():
+        return set(expected) <= set(message)
+    words = {word for word in _WORDS.findall(fold(expected)) if not word.isdigit() and not _KIND.match(word)}
+    told = set(_WORDS.findall(said))
+    if is_person(slot):
+        return not words.isdisjoint(told)
+    figures = {value for _, _, value in numbers(narrow(expected))}
+    return bool(figures and words) and (
+        figures <= {value for _, _, value in numbers(narrow(message))}
+        and all(word in told or (not word.isascii() and word in said) for word in words)
+    )
 
 
 # ---- what a value is made of -----------------------------------------------------------------------------------------
@@ -113,7 +141,8 @@ _CALENDAR = re.compile(
     re.IGNORECASE,
 )
 _CLOCK = re.compile(r"(?<![\d.:])(?P<hour>[01]?\d|2[0-4])(?:h|\s?uhr|\s?(?:[0-5]\d)\s?(?:hours|hrs?))", re.IGNORECASE)
-_DAY_AND_MONTH = re.compile(r"(?<![\d.])(?P<day>\d{1,2})\.\s?(?P<month>\d{1,2})\.?(?!\d)")
+_DAY_AND_MONTH = re.compile(r"(?<![\d.])(?P<day>\d{1,2})[.\s-]\s?(?P<month>\d{1,2})(?!\d)")
+_ORDINAL = re.compile("|".join(map(re.escape, sorted(ORDINALS, key=len, reverse=True))), re.IGNORECASE)
 _COUNTED = re.compile(
     r"\s?(?:[个人位名件张台岁天晚夜次楼层元块%$€£]|people|persons?|guests?|adults?|kids|children|of\s+us|nights?|days?|dollars?)",
     re.IGNORECASE,
@@ -134,8 +163,9 @@ def _may_be_sum(expected: str, message: str) -> bool:
 def _may_be_day(expected: str, message: str) -> bool:
     """ "12.3.", "the 12", "Christmas", "in two weeks" for a date."""
     wanted = [day for _, _, day in dates(narrow(expected)) if isinstance(day, Date)]
-    figures = {(int(m["day"]), int(m["month"])) for m in _DAY_AND_MONTH.finditer(message)}
-    return any(day.day in set(_bare(message)) or (day.day, day.month) in figures for day in wanted) or bool(
+    figures = [{int(m["day"]), int(m["month"])} for m in _DAY_AND_MONTH.finditer(message)]
+    said = {*_bare(message), *(ORDINALS[m.group().lower()] for m in _ORDINAL.finditer(message))}
+    return any(day.day in said or {day.day, day.month} in figures for day in wanted) or bool(
         wanted and _CALENDAR.search(message)
     )
 
