@@ -47,16 +47,16 @@ def decide(
 ) -> CaseOutcome:
     """The outcome of an attempt from the results of its rules and the status of its last turn."""
     applicable = [result for result in results if result.applicable]
-    has_l1, has_l2 = (any(r.layer is layer for r in applicable) for layer in (Layer.L1, Layer.L2))
+    layers = {result.layer for result in applicable}
+    has_l1, has_l2 = Layer.L1 in layers, Layer.L2 in layers
     if last_turn is TurnStatus.NOT_DELIVERED:  # 2: our side or the settings, so nothing is said of the agent
         return CaseOutcome(None, None, policy, Source.ERROR, OutcomeCause.NOT_DELIVERED, has_l1=has_l1, has_l2=has_l2)
     leaving = _leaving(applicable)
     worlds = [_world(rules, policy) for rules in _possible(applicable, leaving)]
     verdict = _failed_target() if last_turn is not TurnStatus.OK else _verdict(worlds, leaving)
-    l2_bounds = _extremes(world.l2 for world in worlds)
-    l1 = _agreed(world.l1 for world in worlds)
-    rules_passed = _agreed(world.rules_passed for world in worlds)
-    layered = _agreed(None if world.layered is None else world.layered > SuccessLevel.FAILURE for world in worlds)
+    certain = worlds[0] if len(worlds) == 1 else _World._make(map(_agreed, zip(*worlds, strict=True)))
+    l2_bounds = _extremes([world.l2 for world in worlds])
+    completed = _agreed([world.layered and world.layered is not SuccessLevel.FAILURE for world in worlds])
     return CaseOutcome(
         success_level=verdict.level,
         passed=verdict.passed,
@@ -65,14 +65,16 @@ def decide(
         cause=verdict.cause,
         level_bounds=verdict.bounds,
         has_l1=has_l1,
-        l1_intent=l1,
+        l1_intent=certain.l1,
         has_l2=has_l2,
         l2_completion=l2_bounds[0] if l2_bounds and l2_bounds[0] == l2_bounds[1] else None,
         l2_bounds=l2_bounds,
-        rules_passed=rules_passed,
-        weighted_score=_agreed(world.weighted for world in worlds),
-        verdict_conflict=None if layered is None or rules_passed is None else layered != rules_passed,
-        layers_disagree=l1 is False and l2_bounds is not None and at_least(l2_bounds[0], policy.success_threshold),  # 8
+        rules_passed=certain.rules_passed,
+        weighted_score=certain.weighted,
+        verdict_conflict=None if None in (completed, certain.rules_passed) else completed != certain.rules_passed,
+        layers_disagree=certain.l1 is False
+        and l2_bounds is not None
+        and at_least(l2_bounds[0], policy.success_threshold),  # 8
     )
 
 
@@ -93,17 +95,19 @@ def _failed_target() -> _Verdict:
 
 
 def _verdict(worlds: Sequence[_World], leaving: Sequence[int]) -> _Verdict:
-    levels = _extremes(world.level for world in worlds)
+    levels = _extremes([world.level for world in worlds])
     if levels is None:
         return _Verdict(None, None, Source.ERROR, OutcomeCause.NO_RULES)
     worst, best = levels
+    if len(worlds) == 1:
+        return _Verdict(best, best is not SuccessLevel.FAILURE, worlds[0].source)
     if len(leaving) > MAX_LEAVING:
         worst, best = SuccessLevel.FAILURE, SuccessLevel.SUCCESS
     empty_world = any(world.level is None for world in worlds)
     if worst == best and not empty_world:
         source = next(world.source for world in worlds if world.level == best)
-        return _Verdict(best, best > SuccessLevel.FAILURE, source)
-    passed = {worst > SuccessLevel.FAILURE, best > SuccessLevel.FAILURE} if not empty_world else set()
+        return _Verdict(best, best is not SuccessLevel.FAILURE, source)
+    passed = {worst is not SuccessLevel.FAILURE, best is not SuccessLevel.FAILURE} if not empty_world else set()
     return _Verdict(
         None, passed.pop() if len(passed) == 1 else None, Source.ERROR, OutcomeCause.UNSCORED, (worst, best)
     )
@@ -116,6 +120,9 @@ def _leaving(applicable: Sequence[RuleResult]) -> list[int]:
 def _possible(applicable: Sequence[RuleResult], leaving: Sequence[int]) -> Iterable[list[_Fixed]]:
     """Every choice of keeping or leaving out the rules that may leave, each all-best and all-worst; the outcome is
     monotone in between. The first is the all-best world that keeps them all."""
+    if all(r.status is ResultStatus.SCORED for r in applicable):  # in most cases there is nothing to go through
+        yield [_fix(r, best=True) for r in applicable]
+        return
     for kept in product((True, False), repeat=len(leaving)) if len(leaving) <= MAX_LEAVING else [()]:
         out = {i for i, keep in zip(leaving, kept, strict=False) if not keep}
         present = [r for i, r in enumerate(applicable) if i not in out]
@@ -216,4 +223,6 @@ def _agreed(values: Iterable[T | None]) -> T | None:
 
 def _extremes(values: Iterable[T | None]) -> tuple[T, T] | None:
     present = [value for value in values if value is not None]
+    if len(present) == 1:
+        return present[0], present[0]
     return (min(present), max(present)) if present else None  # type: ignore[type-var]
