@@ -21,12 +21,14 @@ _REFUSAL = re.compile(
     re.IGNORECASE,
 )
 _ASKS = re.compile(r"[?？吗]|请|需要|\b(?:please|need)\b", re.IGNORECASE)
+_FIGURES = re.compile(r"(?<![\d-])(?<!\d[\s.])\d{3,8}(?![\d)-]|[\s.]\d)")
+"""A date without its signs, but no group of a telephone number."""
 _MANGLED = {
     SlotType.EMAIL: re.compile(r"@|[^\W_](?:com|net|org|edu|cn)\b|\bdot\s+(?:com|net|org|edu|cn)\b", re.IGNORECASE),
     SlotType.PHONE: re.compile(r"(?:\d[\s().-]{0,3}){6}\d"),
     SlotType.ID_CARD: re.compile(r"(?:\d[\s().-]{0,3}){6}\d"),
-    SlotType.DATE: re.compile(r"(?<!\d)\d{3,8}(?!\d)"),
-    SlotType.DATETIME: re.compile(r"(?<!\d)\d{3,8}(?!\d)"),
+    SlotType.DATE: _FIGURES,
+    SlotType.DATETIME: _FIGURES,
 }
 """What is left of a value that lost its signs on the way: "tom at mail dot com", "tommailcom", "2292018"."""
 _WORDS_ONLY = {SlotType.TEXT, SlotType.EMAIL, SlotType.URL}
