@@ -59,6 +59,14 @@ _AWAITING = (ATTEMPTS.c.status == AttemptStatus.AWAITING_JUDGE) & ~exists().wher
 )
 """The last attempt at its repeat, and it waits for the judge."""
 _IN_ORDER = (ATTEMPTS.c.n, ATTEMPTS.c.repeat, ATTEMPTS.c.attempt)
+_MADE = select(
+    ATTEMPTS.c.id,
+    ATTEMPTS.c.n,
+    ATTEMPTS.c.repeat,
+    ATTEMPTS.c.attempt,
+    _done(ATTEMPTS).label("done"),
+    _unjudged(ATTEMPTS).label("unjudged"),
+).order_by(*_IN_ORDER)
 _LAST_FIRST = (ATTEMPTS.c.n, ATTEMPTS.c.repeat, ATTEMPTS.c.attempt.desc())
 
 
@@ -234,15 +242,17 @@ async def work(store: Store, run: Run) -> AsyncIterator[Work]:
     judged; in order, read page by page. What is begun after its page was read does not change it, so one iterator at a
     time may work on a run."""
     last = -1
-    while page := await _page(store, run.id, last):
-        for n, case, seen in page:
+    while (page := await _page(store, run.id, last)).cases:
+        for n, case in page.cases:
             for repeat in range(1, run.repeats + 1):
-                attempts = seen[repeat]
-                if not any(attempt.done for attempt in attempts):
-                    key = AttemptKey(run.id, n, case.id, repeat, max((a.attempt for a in attempts), default=0) + 1)
+                attempts = page.attempts.get((n, repeat))
+                if attempts is None:
+                    yield Work(AttemptKey(run.id, n, case.id, repeat, 1), case)
+                elif not any(attempt.done for attempt in attempts):
+                    key = AttemptKey(run.id, n, case.id, repeat, max(attempt.attempt for attempt in attempts) + 1)
                     unjudged = [attempt for attempt in attempts if attempt.unjudged]
                     yield Work(key, case, await _held(store, unjudged[-1].id) if unjudged else None)
-        last = page[-1][0]
+        last = page.cases[-1][0]
 
 
 async def _held(store: Store, attempt_id: str) -> Held:
@@ -254,22 +264,26 @@ async def _held(store: Store, attempt_id: str) -> Held:
         return Held(conversation_id, Dialog(tuple(TURN.load(row) for row in rows)))
 
 
-async def _page(store: Store, run_id: str, after: int) -> list[tuple[int, Case, defaultdict[int, list[Row[Any]]]]]:
-    """The next cases, each with its attempts by repeat: `id`, number, whether it is `done` or `unjudged`."""
+class _Page(NamedTuple):
+    """`attempts`: by case and repeat; of each its id, number, whether it is `done` or `unjudged`."""
+
+    cases: list[tuple[int, Case]]
+    attempts: dict[tuple[int, int], list[Row[Any]]]
+
+
+async def _page(store: Store, run_id: str, after: int) -> _Page:
+    """The next cases."""
     in_run = (RUN_CASES.c.run_id == run_id) & (RUN_CASES.c.n > after)
     cases = select(RUN_CASES).where(in_run).order_by(RUN_CASES.c.n).limit(PAGE)
     async with store.read() as connection:
-        page = [(row["n"], load_case(row)) for row in (await connection.execute(cases)).mappings()]
-        if not page:
-            return []
-        between = ATTEMPTS.c.n.between(page[0][0], page[-1][0])
-        kinds = (_done(ATTEMPTS).label("done"), _unjudged(ATTEMPTS).label("unjudged"))
-        attempts = select(ATTEMPTS.c.id, ATTEMPTS.c.n, ATTEMPTS.c.repeat, ATTEMPTS.c.attempt, *kinds)
-        rows = await connection.execute(attempts.where(ATTEMPTS.c.run_id == run_id, between).order_by(*_IN_ORDER))
-    seen: defaultdict[int, defaultdict[int, list[Row[Any]]]] = defaultdict(lambda: defaultdict(list))
+        page = _Page([(row["n"], load_case(row)) for row in (await connection.execute(cases)).mappings()], {})
+        if not page.cases:
+            return page
+        between = ATTEMPTS.c.n.between(page.cases[0][0], page.cases[-1][0])
+        rows = await connection.execute(_MADE.where(ATTEMPTS.c.run_id == run_id, between))
     for row in rows:
-        seen[row.n][row.repeat].append(row)
-    return [(n, case, seen[n]) for n, case in page]
+        page.attempts.setdefault((row.n, row.repeat), []).append(row)
+    return page
 
 
 async def _stats(connection: AsyncConnection, run: Run) -> RunStats:
