@@ -20,6 +20,7 @@ from agenteval.net.limits import Limits
 from agenteval.net.redact import Redactor
 
 REPLY_CAP_BYTES = 2 * 1024 * 1024  # of reply and tool calls together, as JSON
+_SURELY_KEPT = REPLY_CAP_BYTES // 8  # characters, of which JSON makes up to 6 bytes
 _ERROR_CAP = 2_000
 _FIRST_WAIT_S = 0.5
 _LONGEST_WAIT_S = 30.0
@@ -55,7 +56,7 @@ async def exchange(
     attempt = 0
     while True:
         try:
-            async with limiter.slot() if limiter else nullcontext():
+            async with limiter.slot() if limiter else _AT_ONCE:
                 return await _ask(conversation, index, message, clock, timeout_s=timeout_s, hide=hide)
         except TargetError as error:
             if error.delivered or not error.retryable or attempt >= retries:
@@ -68,6 +69,7 @@ async def exchange(
 
 
 _redactor = lru_cache(maxsize=64)(Redactor)
+_AT_ONCE = nullcontext()
 
 
 async def _ask(
@@ -111,11 +113,13 @@ def _turn(index: int, message: str, reply: AgentReply, hide: Redactor) -> Turn:
     def tidy(text: str) -> str:
         return hide(clean(text))
 
+    said = cleaned(reply.reply, tidy)
+    if isinstance(said, str) and len(said) < _SURELY_KEPT and not reply.tool_calls:
+        return Turn(index, message, said, (), reply.latency_ms)  # most turns
     calls = tuple(
         replace(call, name=tidy(call.name), arguments=cleaned(call.arguments, tidy), result=cleaned(call.result, tidy))
         for call in reply.tool_calls
     )
-    said = cleaned(reply.reply, tidy)
     size = len(orjson.dumps([said, [[call.name, call.arguments, call.result] for call in calls]]))
     if size > REPLY_CAP_BYTES:
         raise TargetProtocolError(f"the reply has {size} bytes, more than the {REPLY_CAP_BYTES} that are kept")
