@@ -1,4 +1,4 @@
-"""Two runs beside each other, paired by case id: what changed, whether chance explains it, which cases moved."""
+"""Two runs beside each other, paired case by case: what changed, whether chance explains it, which cases moved."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ from agenteval.domain.run_summary import MeasureName
 from agenteval.domain.statistics import Interval, mean
 
 CaseOutcomes = Mapping[str, Sequence[CaseOutcome]]
-"""The outcomes of a run's attempts that count, by case id."""
+"""The outcomes of a run's attempts that count, by case: the same name in both runs is the same case."""
 
 Pairs = tuple[tuple[str, tuple[Fraction, ...], tuple[Fraction, ...]], ...]
 """Cases with their measured values in both runs."""
