@@ -53,8 +53,9 @@ _remembered = lru_cache(maxsize=8192)(_clauses)  # each item of a rule looks at 
 _NEGATION = re.compile(
     r"不客气|没问题|没关系|没事|不到[\d一二两三五十半]|不好意思|不要紧|不过|不仅|不但|不只|不光|不止|不久|不少|不错|不同|不管|不论|无论|不断|不妨|不锈钢|不得不"
     r"|差不多|要不要|是不是|能不能|会不会|可不可以|需不需要|想不想|有没有|好不好|对不对|行不行|(?:不|别|没有?)(?:用|要|必)?(?:担心|忘)|(?:不|别)(?:用|要|必)?(?:着急|客气|谢)"
-    r"|无比|无限|无线|无锡|无障碍|无微不至|非常|非洲|除非|是非|莫非|未来|未婚|特别|分别|区别|级别|性别|个别|告别|识别|差别|类别|辨别|派别|别墅|别人|别的|别致"
-    r"|\b(?:not\s+(?:only|just|merely|simply|a\s+problem|to\s+mention)|(?:do\s+not|don['’]?t)\s+(?:worry|hesitate|forget)"
+    r"|无比|无限|无线|无锡|无障碍|无微不至|无[糖印烟氟绳花骨籽核麸边框]|无人(?=[机车船驾售货值超便商])|无酒精|无咖啡因|无乳糖"
+    r"|非常|非洲|非[遗凡标]|非物质|非处方|非机动|除非|是非|莫非|未来|未婚|特别|分别|区别|级别|性别|个别|告别|识别|差别|类别|辨别|派别|别墅|别人|别的|别致"
+    r"|\b(?:(?:no|not|never)-(?=[a-z])|not\s+(?:only|just|merely|simply|a\s+problem|to\s+mention)|(?:do\s+not|don['’]?t)\s+(?:worry|hesitate|forget)"
     r"|no\s+(?:problem|worries|doubt|matter|need\s+to\s+worry|(?:extra|additional)\s+(?:cost|charge|fee)s?|later\s+than|\d+)"
     r"|without\s+(?:any\s+)?(?:problem|issue|trouble|delay)s?|could(?:n['’]t|\s+not)\s+be\s+(?:happi|bett)er)\b"
     r"|(?P<negation>[不未无非别]|没有?|失败|难以|拒绝|忘[了记]"
@@ -64,22 +65,25 @@ _NEGATION = re.compile(
 )
 _NEGATED_AFTER = re.compile(
     r"失败|被拒|[不没未](?:能|有)?(?:成功|成(?!为)|了\b|上|完成|到账|通过|生效|确认|处理|办理)|[不没]了(?![解])|不到(?!\s?[\d一二两三五十半])"
+    r"|=\s*[\"']?(?:false|no|none|null|0)\b"
     r"|\b(?:failed|fails|unsuccessful|cannot|can['’]t|unable|declined|rejected|never\s+went)\b|\b(?:is|was|are|were|has|have|had|could|can|did|does|do|will|would)(?:\s+not\b|n['’]t\b)",
     re.IGNORECASE,
 )
 _SUBORDINATE = re.compile(
     r"\b(?:that|which|who|since|as|if|when|while|unless|until)\b|因为|由于|如果|如需|若"
-    r"|\band\s+(?:will|would|can|could|is|was|are|were|has|have|had|do|does|did)\b",
+    r"|\band\s+(?:(?:will|would|can|could|is|was|are|were|has|have|had|do|does|did|must|may|should|need)(?:n['’]?t|not)?|won['’]t|not)\b",
     re.IGNORECASE,
 )
 _PROMISE = re.compile(
-    r"会[员议话场所展面见计客合晤诊徽费长籍]|机会|大会|晚会|聚会|宴会|社会|协会|约会|误会|开会|音乐会|演唱会|运动会|委员会|发布会|奥运会|博览会|学会|体会|国会|工会|商会"
+    r"会[员议话场所展面见计客合晤诊徽费长籍务馆友堂刊]|[酒舞峰展庙茶]会|家长会|读书会|招聘会|讨论会|分享会|(?<![今明去来])年会|机会|大会|晚会|聚会|宴会|社会|协会|约会|误会|开会|音乐会|演唱会|运动会|委员会|发布会|奥运会|博览会|学会|体会|国会|工会|商会"
     r"|(?:已经?|成功|刚刚?|并)将|将军|将近|麻将|若干|如何"
+    r"|(?<!\bi\s)(?<!\bwe\s)(?<!\bit\s)(?<!\byou\s)(?<!\bthey\s)\b(?-i:Will)\s+(?-i:[A-Z][a-z])"
     r"|\b(?:can|(?:happy|glad|pleased|like)\s+to)\s+(?:confirm|say|tell|inform|report)\b"
     r"|(?P<promise>[会将]|马上|稍后|立即|立刻|即将|正在|尽快|随后|这就|准备|打算|待会|让我|我来|[可能]以?[帮为给][您你]"
     r"|如果|如需|如要|若|要是|假如|假设|一旦"
     r"|(?<=\bi )can\b|(?<=\bwe )can\b"
-    r"|\b(?:will|would\s+have|shall|gonna|going\s+to|about\s+to|let\s+(?:me|us)|let['’]s|try(?:ing)?\s+to|(?:happy|glad|love|like)\s+to|if|once|as\s+soon\s+as)\b|['’]ll\b)",
+    r"|\b(?:will|would\s+have|could\s+have|should\s+have|shall|gonna|going\s+to|about\s+to|let\s+(?:me|us)|let['’]s|try(?:ing)?\s+to|(?:happy|glad|love|like)\s+to|if|once|as\s+soon\s+as"
+    r"|you\s+(?:can|could|may|must|should|(?:need|have)\s+to)\s+(?:\w+\s+)?(?:get|have))\b|['’]ll\b|['’]d\s+have\b)",
     re.IGNORECASE,
 )
 _DEED = re.compile(
@@ -90,16 +94,17 @@ _DEED = re.compile(
 _SUPPOSED = re.compile(
     r"[高上中下平优头一二]等|等[级候次同]|尽可能|[招款接优虐看对亏]待|[刚人方]才|才华"
     r"|(?P<supposed>等|待|直到|除非|(?<!不)只[有要]|才|方可|想要|希望|期待|以便|为了|预计|争取|尽量|力争|可能|也许|大概|或许|应该(?=[已是会])|估计|似乎|好像|恐怕"
-    r"|不(?:太)?(?:确定|清楚|知道)|\bafter(?!\s+(?:all|\w+ing)\b)|\bbefore(?!\s+(?:is|was|are|were|has|have|had)\b)"
+    r"|几乎|差点|险些|请[您你]?(?:先|自行|自己|务必|尽快|及时)|请[您你]?(?:在|到|去|通过|登录|前往)\w{0,8}(?:官网|网站|网上|小程序|平台|公众号|APP|电话|微信)"
+    r"|不(?:太)?(?:确定|清楚|知道)|\b(?:almost|nearly)(?:\s+(?:got|had|have|has|been|it))*\s*\Z|\bafter(?!\s+(?:all|\w+ing)\b)|\bbefore(?!\s+(?:is|was|are|were|has|have|had)\b)"
     r"|\b(?:until|till|unless|when(?:ever)?|by\s+the\s+time|provid(?:ed|ing)|assuming|in\s+case|as\s+long\s+as|in\s+order|whether"
     r"|(?:i|we)\s+(?:think|believe|guess|suppose|assume|hope|expect)|maybe|perhaps|probably|possibly|presumably|apparently|hopefully"
-    r"|(?:might|may|should)(?:\s+(?:\w+\s+)?(?:be|have\s+been)|(?=\s*\Z))|so\s+that|(?:not|un)\s?(?:sure|certain)|seems?|supposedly)\b)",
+    r"|(?:might|may|should|must|(?:need|ought)s?\s+to|ha(?:ve|s|d)\s+to|(?:is|are|was|were)\s+to)(?:\s+(?:\w+\s+)?(?:be|have\s+been)|(?=\s*\Z))|so\s+that|(?:not|un)\s?(?:sure|certain)|seems?|supposedly)\b)",
     re.IGNORECASE,
 )
 """What makes a condition, an aim or a guess of the deed that follows in its clause."""
 _SUPPOSED_AFTER = re.compile(
     r"了?(?:(?:之|以)?后(?![续台期来天面排勤门备缀果悔])|的话|的?时候|时(?![间段速])|(?:之|以)?前(?![往台来面去天期])|与否|率"
-    r"|的?(?:概率|几率|可能|机会|前提|条件))"
+    r"|的?(?:概率|几率|可能|机会|前提|条件)|[还仍尚](?:需|须|要|待|得)|(?:需要?|须|待)[您你])"
     r"|\s+(?:only\s+)?(?:if|once|as\s+soon\s+as|unless|provided|assuming|pending|subject\s+to)\b",
     re.IGNORECASE,
 )
@@ -153,7 +158,24 @@ _NOUN_PHRASE = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _ASIDE = re.compile(r"\A[^,，。.!！?？;；]{1,60}[,，]\s*")
-_DENIED_VALUE = re.compile(r"(?:no|none|not\s+(?:yet\s+)?\w+|否|无)\s*(?:[.。,，;；!！\n]|\Z)", re.IGNORECASE)
+_DENIED_VALUE = re.compile(
+    r"[\"']?(?:no|none|false|null|not\s+(?:yet\s+)?\w+|否|无)[\"']?\s*(?:[.。,，;；!！}\n]|\Z)", re.IGNORECASE
+)
+_RELATIVE = re.compile(
+    r"(\b(?:your|the|this)\s+(?:\w+\s+){1,3}?)(?:which|that|who)\b.*(?=\b(?:is|are|was|were|has|have)(?:\s+(?:now|been|already))*\s*\Z)",
+    re.IGNORECASE | re.DOTALL,
+)
+"""A relative clause within the subject of what follows: "the visit (which you will love) is booked"."""
+_BOOKING = re.compile(r"book|reserv|taken|[订定约]", re.IGNORECASE)
+_FULLY = re.compile(r"\A(?!.*\byour\b).*\b(?:fully|completely)\s*\Z", re.IGNORECASE | re.DOTALL)
+_FULL = re.compile(r"[已都]?满|完了|一空|\s+(?:out|up|solid|full)\b", re.IGNORECASE)
+_TRY_ANOTHER = re.compile(
+    r"\W*(?:(?:so|please|kindly|you\s+(?:can|may)|(?:could|can|would)\s+you(?:\s+like\s+to)?)\s+){0,2}"
+    r"(?:try|choose|pick|select)\s+(?:another|a\s+different|some\s+other)\b"
+    r"|\W*(?:请|麻烦|建议|可以?)?[您你]?(?:重新)?(?:选择?|换|改|挑)(?:一?个)?(?:其[他它]|另外?|别的?|新的)"
+    r"的?(?:时|日|天|一[天个]|场|座|房|门?店|位|档)",
+    re.IGNORECASE,
+)
 _REACH = 160  # characters on each side of a word that may belong to its clause; keeps each question constant in time
 
 
@@ -190,7 +212,7 @@ def clause_before(text: str, start: int) -> str:
 def is_promised(text: str, start: int) -> bool:
     """Whether the words at `start` stand in a clause that only announces or offers them, or makes them a condition:
     "我将为您预订", "let me book", "I can book", "如需取消"."""
-    return _holds(_PROMISE, "promise", _clause_around(text, start).before)
+    return _holds(_PROMISE, "promise", _RELATIVE.sub(r"\1", _clause_around(text, start).before))
 
 
 def is_supposed(text: str, start: int, end: int) -> bool:
@@ -205,6 +227,14 @@ def is_supposed(text: str, start: int, end: int) -> bool:
         or _DOUBT.match(clause.following) is not None
         or _CONDITION.match(clause.preceding) is not None
     )
+
+
+def is_taken_by_others(text: str, start: int, end: int) -> bool:
+    """Whether the words tell that what was wanted is not to be had: "fully booked", "该时段已预约，请选其他时间"."""
+    if not _BOOKING.search(simplified(text[start:end])):
+        return False
+    clause = _clause_around(text, start, end)
+    return bool(_FULLY.search(clause.before) or _FULL.match(clause.after) or _TRY_ANOTHER.match(clause.following))
 
 
 def is_asked(text: str, start: int) -> bool:

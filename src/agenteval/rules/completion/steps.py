@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from agenteval.domain.clauses import is_asked, is_negated, is_promised, is_supposed
+from agenteval.domain.clauses import is_asked, is_negated, is_promised, is_supposed, is_taken_by_others
 from agenteval.domain.evidence import Match, Span, Speaker
 from agenteval.domain.forms import AgentQuote, YesNo
 from agenteval.domain.json_value import Json
@@ -92,7 +92,9 @@ def _claims(step: Step, dialog: Dialog) -> Iterator[Shown]:
 
 
 def _states(step: Step, reply: str, start: int, end: int) -> bool:
-    if is_negated(reply, start, end) or is_promised(reply, start) or is_supposed(reply, start, end):
+    if is_negated(reply, start, end) or is_promised(reply, start):
+        return False
+    if is_supposed(reply, start, end) or is_taken_by_others(reply, start, end):
         return False
     return bool(_TO_ASK.search(f"{step.name} {step.description}")) or not is_asked(reply, start)
 
