@@ -10,7 +10,16 @@ from agenteval.domain.errors import InputError
 from agenteval.domain.exact import exact
 from agenteval.domain.json_value import Json
 from agenteval.domain.ports import Clock
-from agenteval.domain.records import AttemptKey, AttemptStarted, AttemptView, CaseRecord, Run, RunCase, RunStatus
+from agenteval.domain.records import (
+    AttemptKey,
+    AttemptStarted,
+    AttemptStatus,
+    AttemptView,
+    CaseRecord,
+    Run,
+    RunCase,
+    RunStatus,
+)
 from agenteval.domain.review import Review
 from agenteval.domain.scenario import Case, EffectivePolicy, Layer, RuleLogic, RuleSpec, VerdictPolicy
 from agenteval.engine.drain import drain
@@ -48,8 +57,8 @@ class Rescores:
         self._new_id = new_id
 
     async def rescore(self, run: Run, settings: Sequence[Setting]) -> Run:
-        """A new run with the same dialogs and reviews. What has no stored answer needs a judge. Raises InputError for
-        a setting that does nothing or cannot be; nothing is stored then."""
+        """A new run with the same dialogs and reviews, which waits for nobody. What has no stored answer needs a judge.
+        Raises InputError for a setting that does nothing or cannot be; nothing is stored then."""
         places = [view.place async for view in attempts.views(self._store, run.id)]
         changed = [replace(place, case=_changed(place.case, settings)) for place in places]
         _check(places, changed, settings)
@@ -94,13 +103,17 @@ class Rescores:
 
             await drain(self._counted(run, cases), attempt, workers=1, stop=asyncio.Event())
         await reviews.copy(self._store, reviewed)
-        await runs.finish(self._store, made.id, run.status, self._clock.now(), run.error)
+        await runs.settle(self._store, made.id)
+        waits = run.status is RunStatus.AWAITING_JUDGE
+        status, error = (RunStatus.COMPLETED, "") if waits else (run.status, run.error)
+        await runs.finish(self._store, made.id, status, self._clock.now(), error)
         return await runs.get(self._store, made.id)
 
     async def _counted(self, run: Run, cases: Mapping[int, Case]) -> AsyncIterator[tuple[Case, AttemptView]]:
         async for view in attempts.views(self._store, run.id):
             for attempt in view.attempts:
-                if attempt.outcome is not None and not view.superseded(attempt):
+                judged = attempt.status in (AttemptStatus.FINISHED, AttemptStatus.AWAITING_JUDGE)
+                if judged and not view.superseded(attempt):
                     yield cases[view.place.n], attempt
 
 

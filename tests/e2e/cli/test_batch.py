@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import orjson
+import pytest
 
 from agenteval.cli.reports import FILES
 from tests.e2e.cli.program import Program, says, scenario, shell
@@ -18,6 +19,7 @@ POLITE = MISQUOTED | {"quote": {"turn": 0, "text": "您好"}}
 RUDE = {"reason": "rude", "quote": {"turn": 0, "text": "go away"}, "score": 2}
 TONE = {"type": "llm_score", "params": {"criteria": "礼貌", "min_score": 7}}
 MANNERS = {"type": "llm_score", "params": {"criteria": "manners", "min_score": 7, "samples": 3}}
+MANNERS_ONCE = {"type": "llm_score", "params": {"criteria": "manners", "min_score": 7}}
 CASES = scenario(says("您好", rules=[TONE]), says("go away", rules=[MANNERS]), says("再见"))
 
 
@@ -114,6 +116,29 @@ async def test_final_leaves_the_rest_unscored_and_completes_the_run(program: Pro
     first = done.json["cases"][0]["attempts"][-1]
     assert first["results"][0]["cause"] == "pending"
     assert done.json["summary"]["pass_rate"]["n"] == 1
+
+
+@pytest.mark.parametrize("answered", [0, 1])
+@pytest.mark.parametrize("final", [(), ("--final",)])
+async def test_judged_again_what_has_no_answer_stays_unscored_and_meets_no_demand(
+    program: Program, agent: FaultyAgent, answered: int, final: tuple[str, ...]
+) -> None:
+    file = program.write("s.json", scenario(says("go away", rules=[MANNERS_ONCE]), says("您好", rules=[TONE])))
+    await program("run", file, "-t", f"{agent.url}/echo", "--batch-out", "1.jsonl")
+    answer(program.folder, "1.jsonl", "1.out", Script({"礼貌": POLITE, "manners": RUDE}), failing=2 - answered)
+    before = await program("run", "--resume", "last", "--json", "--batch-in", "1.out", *(final or ("--batch-out", "2")))
+    after = (await program("rescore", "--set", "success_threshold=0.9", "--json")).json
+    assert after["run"]["status"] == "completed"
+    assert after["run"]["error"] == ""
+    attempts = [case["attempts"][-1] for case in after["cases"]]
+    assert [attempt["status"] for attempt in attempts] == ["finished", "finished"]
+    causes = [attempt["results"][0]["cause"] for attempt in attempts]
+    assert causes.count("pending") == 2 - answered
+    found, was = after["summary"]["pass_rate"], before.json["summary"]["pass_rate"]
+    assert (found["n"], found["of"], found["worst_case"]) == (answered, 2, answered / 2)
+    assert found == was
+    gated = await program("report", "--min-pass-rate", "0.9")
+    assert (gated.code, f"gate: FAILED: {2 - answered} attempt" in gated.err) == (1, True)
 
 
 async def test_on_stdout_stand_the_requests_and_nothing_else(program: Program, agent: FaultyAgent) -> None:
