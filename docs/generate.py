@@ -37,7 +37,10 @@ CAUSES: Mapping[Cause, tuple[str, str]] = {
         "`agenteval run --resume last` judges the stored dialog again.",
     ),
     Cause.TOO_LONG: ("The dialog fits no window of the model, or its parts cannot be merged.", "Use a larger context."),
-    Cause.PENDING: ("The question waits in a batch file.", "Resume the run with its answers."),
+    Cause.PENDING: (
+        "The judge has not answered the question in a batch file.",
+        "Resume the run with the answers; of a run that is complete, start a new one.",
+    ),
     Cause.RULE_ERROR: (
         "The rule itself broke: a fault of the rule, not of the agent.",
         "Report it to the rule's author.",

@@ -234,6 +234,12 @@ async def _work(
     if not quiet:
         judge = app.judging.models.judge
         invocation.note(f"run {run.id}: {target.name}, judge: {judge.id if judge else 'built-in'}")
+    if run.status is RunStatus.COMPLETED and batch.answers:
+        late = ", ".join(map(str, batch.answers))
+        invocation.note(
+            f"warning: run {run.id} is complete and takes no more answers: nothing of {late} counts in it; "
+            "a new run asks again"
+        )
     again = f"agenteval run --resume {run.id}"
     try:
         with progress.shown(quiet=quiet) as changed:

@@ -12,7 +12,7 @@ CAUSES: Mapping[Cause, tuple[str, str]] = {
     Cause.TIE: ("投票持平", "the votes are tied"),
     Cause.MODEL_ERROR: ("模型调用失败", "the model failed"),
     Cause.TOO_LONG: ("对话超出模型的上下文", "the dialog does not fit the model's context"),
-    Cause.PENDING: ("等待批量评审结果", "waits for a batch's answers"),
+    Cause.PENDING: ("评审尚未回答批量请求", "the judge has not answered in a batch file"),
     Cause.RULE_ERROR: ("规则自身出错", "the rule itself broke"),
     Cause.TIME_LIMIT: ("本用例的时限已用完", "the case's time was up"),
 }

@@ -240,6 +240,10 @@ WORDS: Mapping[str, tuple[str, str]] = {
     },
     "advice.model_error": ("agenteval run --resume last 可重试", "agenteval run --resume last tries again"),
     "advice.pending": ("得到批量结果后续跑", "resume the run with the batch's answers"),
+    "advice.too_late": (
+        "运行已完成，不再接收回答；新的运行会重新提问",
+        "the run is complete and takes no more answers; a new run asks again",
+    ),
     # items
     "item": ("项目", "Item"),
     "status": ("状态", "Status"),

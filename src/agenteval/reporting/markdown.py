@@ -139,7 +139,7 @@ def _turn(turn: Turn, labels: Labels) -> Iterator[str]:
 def _foot(
     report: RunReport, unmeasured: Iterable[RuleResult], policies: Iterable[str], labels: Labels
 ) -> Iterator[str]:
-    if lines := unscored(report.summary, unmeasured, labels):
+    if lines := unscored(report, unmeasured, labels):
         yield f"\n## {for_markdown(labels('unscored'))}\n\n"
         yield from (f"- {for_markdown(line)}\n" for line in lines)
     yield f"\n## {for_markdown(labels('policy'))}\n\n"

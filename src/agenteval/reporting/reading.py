@@ -13,13 +13,12 @@ from agenteval.domain.outcome import ONE, ZERO, OutcomeCause, ResultStatus, Rule
 from agenteval.domain.ports import Role
 from agenteval.domain.questions import Cause
 from agenteval.domain.records import AttemptStatus, AttemptView, Run, RunCase, RunStatus
-from agenteval.domain.run_summary import RunSummary
 from agenteval.domain.scenario import Layer
 from agenteval.domain.text import is_blank
 from agenteval.domain.transcript import Turn, TurnStatus
 from agenteval.reporting import figures
 from agenteval.reporting.items import counted, items, noted
-from agenteval.reporting.labels import WORDS, Labels
+from agenteval.reporting.labels import Labels
 from agenteval.reporting.level import GOOD_MARKS, Level
 from agenteval.reporting.report import RunReport
 
@@ -287,7 +286,7 @@ def open_bounds(result: RuleResult, labels: Labels) -> str:
     return labels("between", low=figures.score(low), high=figures.score(high))
 
 
-def unscored(summary: RunSummary, results: Iterable[RuleResult], labels: Labels) -> list[str]:
+def unscored(report: RunReport, results: Iterable[RuleResult], labels: Labels) -> list[str]:
     """Why rules were not measured, how often in the whole run, which of them in `results`, and what to do about it.
     Causes that the run counts together stand apart without a number when they are a want of several models."""
     rules: dict[str, dict[str, dict[str, None]]] = {}
@@ -295,12 +294,17 @@ def unscored(summary: RunSummary, results: Iterable[RuleResult], labels: Labels)
         if result.cause:
             rules.setdefault(str(result.cause), {}).setdefault(_cause(result), {})[result.label] = None
     lines = []
-    for counted_as, n in summary.causes.items():
+    for counted_as, n in report.summary.causes.items():
         found = rules.get(counted_as, {counted_as: {}})
         for cause, named in found.items():
             words = labels.get(f"cause.{cause}", cause)
             head = labels("aside", what=words, note=labels("times", n=n)) if len(found) == 1 else words
-            advice = [labels(f"advice.{cause}")] if f"advice.{cause}" in WORDS else []
-            told = [labels.listed(list(named))] if named else []
-            lines.append(labels("colon").join([head, labels("semicolon").join([*told, *advice])]))
+            told = [labels.listed(list(named)), _advice(cause, report.run, labels)]
+            lines.append(labels("colon").join([head, labels("semicolon").join(filter(None, told))]))
     return lines
+
+
+def _advice(cause: str, run: Run, labels: Labels) -> str:
+    """What to do about it, when something can be done."""
+    late = cause == Cause.PENDING and run.status is RunStatus.COMPLETED
+    return labels.get("advice.too_late" if late else f"advice.{cause}", "")

@@ -257,7 +257,7 @@ class _Page:
             self.line(line)
 
     def unscored(self, report: RunReport, shown: Sequence[Entry]) -> None:
-        if lines := unscored(report.summary, (r for entry in shown for r in entry.results), self.labels):
+        if lines := unscored(report, (r for entry in shown for r in entry.results), self.labels):
             self.title(self.labels("unscored"))
         for line in lines:
             self.line(line)

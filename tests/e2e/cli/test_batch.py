@@ -118,6 +118,17 @@ async def test_final_leaves_the_rest_unscored_and_completes_the_run(program: Pro
     assert done.json["summary"]["pass_rate"]["n"] == 1
 
 
+async def test_answers_that_come_after_the_end_are_told_to_be_too_late(program: Program, agent: FaultyAgent) -> None:
+    file = program.write("s.json", CASES)
+    await program("run", file, "-t", f"{agent.url}/echo", "--batch-out", "1.jsonl")
+    answer(program.folder, "1.jsonl", "late.jsonl", script())
+    done = await program("run", "--resume", "last", "--final", "--lang", "en")
+    again = await program("run", "--resume", "last", "--batch-in", "late.jsonl", "--quiet", "--lang", "en")
+    told = "is complete and takes no more answers"
+    assert (again.code, f"{told}: nothing of late.jsonl counts in it" in again.err) == (0, True)
+    assert (again.out, told in done.text, "resume the run" in done.text) == (done.out, True, False)
+
+
 @pytest.mark.parametrize("answered", [0, 1])
 @pytest.mark.parametrize("final", [(), ("--final",)])
 async def test_judged_again_what_has_no_answer_stays_unscored_and_meets_no_demand(

@@ -8,7 +8,6 @@ import pytest
 from agenteval.domain.outcome import RuleResult
 from agenteval.domain.ports import Role
 from agenteval.domain.records import AttemptStatus, RunCase
-from agenteval.domain.run_summary import Tally
 from agenteval.domain.scenario import Case
 from agenteval.domain.transcript import Turn
 from agenteval.reporting.items import counted, items, more_detail
@@ -166,7 +165,7 @@ async def test_only_a_finished_attempt_at_the_same_repeat_stands_in_for_another(
 async def test_what_is_unscored_and_what_to_do_about_it() -> None:
     report = chinese_report()
     results = [result async for entry in entries(report) for result in entry.results]
-    (line,) = unscored(report.summary, results, EN)
+    (line,) = unscored(report, results, EN)
     assert line.startswith("needs a judge model (3×): intent_classification, task_completion, llm_score; set AGENTEVAL")
 
 
@@ -178,12 +177,13 @@ def wants(*rules: str) -> tuple[RuleResult, ...]:
 async def test_the_advice_names_the_model_that_is_needed(role: Role) -> None:
     (rule,) = (rule for rule, of in MODELS.items() if of is role)
     (result,) = wants(rule)
-    summary = replace(Tally().summary(), causes={"needs_judge": 2})
-    (line,) = unscored(summary, [result], EN)
+    report = report_of()
+    report = replace(report, summary=replace(report.summary, causes={"needs_judge": 2}))
+    (line,) = unscored(report, [result], EN)
     assert f"model (2×): {rule}; set AGENTEVAL_{role.upper()}_BASE_URL" in line
-    assert role.upper() in unscored(summary, [result], ZH)[0]
+    assert role.upper() in unscored(report, [result], ZH)[0]
     assert facts(result, EN)[0] == f"not scored (needs {'an' if role == 'embedding' else 'a'} {role.upper()} model)"
-    both = unscored(summary, [*wants("llm_score"), result], EN)
+    both = unscored(report, [*wants("llm_score"), result], EN)
     assert [line.partition(";")[0] for line in both] == [
         "needs a judge model: llm_score",
         f"needs {'an' if role == 'embedding' else 'a'} {role.upper()} model: {rule}",

@@ -171,7 +171,7 @@ async def _others(report: RunReport, shown: Iterable[Entry], count: int, labels:
 
 
 def _foot(report: RunReport, shown: Sequence[Entry], labels: Labels) -> Html:
-    lines = unscored(report.summary, (r for entry in shown for r in entry.results), labels)
+    lines = unscored(report, (r for entry in shown for r in entry.results), labels)
     decided = HowDecided(labels)
     for entry in shown:
         decided.add(entry)
