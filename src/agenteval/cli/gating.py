@@ -51,7 +51,7 @@ NoRegressionFrom = Annotated[
 async def gated(app: "App", gate: Gate, before: "Run | None", report: "RunReport", invocation: Invocation) -> int:
     """Says of each demand whether it is met; the exit code. Of a run that is not complete nothing is said: what is
     still to come may change it."""
-    from agenteval.services.compare import comparison
+    from agenteval.services.compare import OVERRULED, comparison
 
     run, summary = report.run, report.summary
     if gate and run.status is not RunStatus.COMPLETED:
@@ -61,7 +61,12 @@ async def gated(app: "App", gate: Gate, before: "Run | None", report: "RunReport
             f"go on with: agenteval run --resume {run.id}"
         )
         return NOT_COMPLETED
-    since = (await comparison(app.store, before, run)).comparison if before else None
+    compared = await comparison(app.store, before, run) if before else None
+    for setting in compared.settings if compared else ():
+        if setting.pointer == f"/{OVERRULED}":
+            people = f"{setting.before or 0} items of the other run and {setting.after or 0} of this one"
+            invocation.note(f"gate: note: people overruled {people}, which is no doing of the agent")
+    since = compared.comparison if compared else None
     checks = check(gate, summary, since)
     invocation.note(*(f"gate: {'ok' if one.met else 'FAILED'}: {_said(one, since)}" for one in checks))
     return 0 if all(one.met for one in checks) else GATE_FAILED

@@ -1,20 +1,23 @@
 """`agenteval review`"""
 
 import getpass
+import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from agenteval.cli import output, reports
-from agenteval.cli.invocation import Invocation
+from agenteval.cli.invocation import INTERRUPTED, Invocation
 from agenteval.cli.loop import run_async
 from agenteval.cli.reports import LAST, Lang
 
 if TYPE_CHECKING:
     from agenteval.bootstrap import App
+    from agenteval.domain.forms import Quote
     from agenteval.domain.records import Run, Waiting
     from agenteval.domain.review import Statement
     from agenteval.reporting.labels import Labels
@@ -35,6 +38,7 @@ def review(
     given: Annotated[
         Path | None, typer.Option("--in", metavar="FILE", help="Take the verdicts from such a file.")
     ] = None,
+    again: Annotated[bool, typer.Option("--again", help="Show what was reviewed already, too.")] = False,
     by: Annotated[str, typer.Option("--by", help="Who reviews. [default: the user's name]")] = "",
     lang: Lang = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print what the reviews tell of the judge as JSON.")] = False,
@@ -54,59 +58,61 @@ def review(
 
     invocation: Invocation = context.obj
     invocation.writes(out, reads=[given] if given else [])
+    if out and (out.suffix.lower() not in FORMATS or out.exists()):
+        message = "exists, and may hold verdicts" if out.exists() else "is neither .csv nor .jsonl"
+        raise InputError(message, where=str(out), fix="name another file")
     if not (out or given) and not as_json and not sys.stdin.isatty():
         raise InputError("stdin is no terminal", fix="--out FILE writes the queue to fill in, --in FILE takes it back")
 
-    async def work() -> None:
+    async def work() -> int:
+        code = 0
         async with app(invocation.settings(), create=False) as wired:
             found = await reports.find(wired, run)
             labels = Labels(lang or await reports.spoken(attempts.views(wired.store, found.id)))
             if given:
                 await _take(wired, found, given, by or getpass.getuser(), invocation)
-            if out:
-                await _write(wired, found, out, labels, invocation, sample=sample, limit=limit)
-            elif not given and not as_json:
-                waiting = await wired.reviews.queue(found, sample=sample, limit=limit)
-                await _ask(wired, found, waiting, by or getpass.getuser(), Desk(labels))
+            if out or not (given or as_json):
+                waiting = await wired.reviews.queue(found, sample=sample, limit=limit, again=again)
+                if out:
+                    _write(found, waiting, out, labels, invocation)
+                else:
+                    code = await _ask(wired, found, waiting, by or getpass.getuser(), Desk(labels))
             figures = await wired.reviews.figures(found)
             if as_json:
                 output.json(figures and review_members(figures))
             else:
                 output.people(*reviewed(figures, labels))
+        return code
 
-    run_async(work())
+    raise typer.Exit(run_async(work()))
 
 
 async def _take(app: "App", run: "Run", path: Path, by: str, invocation: Invocation) -> None:
     from agenteval.datasets.verdicts import load
 
     made = await app.reviews.record(run, load(path), by)
-    invocation.note(f"{len(made)} verdicts taken from {path}; `agenteval report {run.id}` shows what follows")
+    invocation.note(f"verdicts taken from {path}: {len(made)}; `agenteval report {run.id}` shows what follows")
 
 
-async def _write(
-    app: "App", run: "Run", path: Path, labels: "Labels", invocation: Invocation, *, sample: int, limit: int
-) -> None:
-    from agenteval.reporting.review_queue import csv_rows, json_rows
+def _write(run: "Run", waiting: "list[Waiting]", path: Path, labels: "Labels", invocation: Invocation) -> None:
+    from agenteval.reporting import review_queue
 
-    waiting = await app.reviews.queue(run, sample=sample, limit=limit)
-    rows = csv_rows if path.suffix.lower() == ".csv" else json_rows
     with output.replacing(path) as file:
-        file.writelines(rows(waiting, labels))
-    invocation.note(
-        f"{len(waiting)} items written to {path}; fill in the column verdict, then: "
-        f"agenteval review {run.id} --in {path}"
-    )
+        file.writelines(getattr(review_queue, FORMATS[path.suffix.lower()])(waiting, labels))
+    told = f"fill in the column verdict, then: agenteval review {run.id} --in {path}" if waiting else "nothing waits"
+    invocation.note(f"items written to {path}: {len(waiting)}; {told}")
 
+
+FORMATS = {".csv": "csv_rows", ".jsonl": "json_rows"}
 
 # ---- on a terminal ---------------------------------------------------------------------------------------------------
 
-UNTOLD, QUIT = "0", "q"
+UNTOLD, QUIT = "u", "q"
 _KEYS = "123456789"
 
 
 class Desk:
-    """Where one person sits: what is shown, and what is typed."""
+    """Where one person sits: what is shown, and what is typed. Ctrl-C while something is typed is KeyboardInterrupt."""
 
     def __init__(
         self,
@@ -116,35 +122,57 @@ class Desk:
         show: Callable[..., None] = output.people,
     ) -> None:
         self.labels = labels
-        self.key = key
-        self.line = line
         self.show = show
+        self._key = key
+        self._line = line
+
+    def key(self) -> str:
+        with _interruptible():
+            return self._key()
+
+    def line(self, prompt: str) -> str:
+        with _interruptible():
+            return self._line(prompt).strip()
 
 
-async def _ask(app: "App", run: "Run", waiting: "list[Waiting]", by: str, desk: Desk) -> None:
-    """One item after the other; each verdict is stored when it is given."""
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """The loop's own handler waits until the loop goes on, which it does not while a person types."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+async def _ask(app: "App", run: "Run", waiting: "list[Waiting]", by: str, desk: Desk) -> int:
+    """One item after the other; each verdict is stored when it is given. Returns the exit code."""
     from agenteval.domain.errors import InputError
 
     labels = desk.labels
     if not waiting:
         desk.show(labels("review.nothing"))
-    for n, one in enumerate(waiting, 1):
-        _present(one, f"{n}/{len(waiting)}", desk)
-        while True:
-            word = _verdict(one, desk)
-            if word == QUIT:
-                return
-            if not word:
-                break
-            try:
-                await app.reviews.record(run, [_statement(one, word, desk)], by)
-                break
-            except InputError as error:
-                desk.show(str(error))
+    try:
+        for n, one in enumerate(waiting, 1):
+            _present(one, f"{n}/{len(waiting)}", desk)
+            while word := _verdict(one, desk):
+                if word == QUIT:
+                    return 0
+                try:
+                    await app.reviews.record(run, [_statement(one, word, desk)], by)
+                    break
+                except InputError as error:
+                    desk.show(str(error))
+    except EOFError:
+        return 0
+    except KeyboardInterrupt:
+        desk.show("")
+        return INTERRUPTED
+    return 0
 
 
 def _present(one: "Waiting", place: str, desk: Desk) -> None:
-    from agenteval.reporting.review_queue import dialog, question
+    from agenteval.reporting.review_queue import dialog, question, shown
 
     labels, item = desk.labels, one.item
     case = labels("aside", what=one.place.case.id, note=labels("repeat", n=one.attempt.key.repeat))
@@ -153,6 +181,7 @@ def _present(one: "Waiting", place: str, desk: Desk) -> None:
     machine = labels("item.unscored") if item.word is None else labels.get(f"item.{item.word}", item.word)
     reason = getattr(item.answer, "reason", "")
     desk.show(labels("review.machine", verdict=machine, reason=f" — {reason}" if reason else ""))
+    desk.show(*(f"  {line}" for line in shown(one, labels)))
 
 
 def _verdict(one: "Waiting", desk: Desk) -> str:
@@ -162,27 +191,39 @@ def _verdict(one: "Waiting", desk: Desk) -> str:
     labels = desk.labels
     own = [] if one.item.word is None or one.item.word in one.item.verdicts else [one.item.word]
     words = [*own, *one.item.verdicts]
-    by_key = len(words) <= len(_KEYS)
-    told = [f"{n} {labels.get(f'item.{word}', word)}" for n, word in enumerate(words, 1)]
-    desk.show("  ".join([*told, f"{UNTOLD} {labels('review.unclear')}"]), labels("review.keys"))
+    points = all(word.isdecimal() for word in words)
+    by_number = {str(n): word for n, word in enumerate(words, 1)}
+    told = [f"{n} {labels.get(f'item.{word}', word)}" for n, word in by_number.items()]
+    desk.show(labels("review.points") if points else "  ".join(told), labels("review.keys"))
+    typed_as = {word: word for word in words} if points else by_number
     while True:
-        typed = (desk.key() if by_key else desk.line("> ")).strip()
+        typed = (desk.line("> ") if points or len(words) > len(_KEYS) else desk.key().strip()).lower()
         if typed in ("", QUIT):
             return typed
-        if typed == "\x03":  # Ctrl-C, where a key is read raw
-            raise KeyboardInterrupt
         if typed == UNTOLD:
             return UNCLEAR
-        if typed.isdecimal() and 1 <= int(typed) <= len(words):
-            return words[int(typed) - 1]
+        if typed in typed_as:
+            return typed_as[typed]
 
 
 def _statement(one: "Waiting", word: str, desk: Desk) -> "Statement":
     """With the words that show it, as far as the machine did not find them, and a note when it overrules."""
     from agenteval.domain.review import UNCLEAR, Statement
 
-    labels = desk.labels
-    needed = () if word == UNCLEAR else [q.speaker for q in one.item.missing(word)]
-    words = {speaker: desk.line(labels("review.words", who=labels(speaker.value))) for speaker in needed}
-    note = "" if word == one.item.word else desk.line(labels("review.note")).strip()
+    needed = () if word == UNCLEAR else one.item.missing(word)
+    words = {kind.speaker: _words(one, kind, desk) for kind in needed}
+    note = "" if word == one.item.word else desk.line(desk.labels("review.note"))
     return Statement(one.place.case.id, one.attempt.key.repeat, one.label, one.item.name, word, words, note)
+
+
+def _words(one: "Waiting", kind: "type[Quote]", desk: Desk) -> str:
+    """Words that stand in the dialog."""
+    from agenteval.judge.verify import located
+
+    while True:
+        said = desk.line(desk.labels("review.words", who=desk.labels(kind.speaker.value)))
+        try:
+            located(one.attempt.dialog, kind, said)
+            return said
+        except ValueError as error:
+            desk.show(str(error))

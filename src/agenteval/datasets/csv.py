@@ -37,7 +37,7 @@ COLUMNS: Mapping[str, Sequence[str]] = {
 _REQUIRED = ("input", "actual_output")
 _DELIMITERS = ",;\t"
 _MOST_COLUMNS = 1_000
-_TOLD_DELIMITER = re.compile(r'"?sep=(\t|[^\s\w"])"?\r?$', re.IGNORECASE | re.MULTILINE)
+TOLD_DELIMITER = re.compile(r'"?sep=(\t|[^\s\w"])"?\r?$', re.IGNORECASE | re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class Table:
 def read(text: str, name: str) -> Table:
     """Raises InputError when the header does not tell the columns."""
     csv.field_size_limit(MAX_BYTES)  # of the whole process; the default is 131,072
-    told = _TOLD_DELIMITER.match(text)
+    told = TOLD_DELIMITER.match(text)
     text = text[told.end() :] if told else text  # what is left of the line is a blank one, and counts
     reader = _reader(text, told[1] if told else _delimiter(text))
     header: _Header | None = None

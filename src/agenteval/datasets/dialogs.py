@@ -25,7 +25,7 @@ from agenteval.domain.transcript import Dialog, ToolCall, Turn, TurnStatus
 
 _CSV = {".csv", ".tsv", ".txt"}
 _JSONL = {".jsonl", ".ndjson"}
-_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 """What UTF-16 begins with, in which Excel saves "Unicode Text"."""
 
 
@@ -59,7 +59,7 @@ def loads(data: bytes, name: str, encoding: str = "utf-8") -> LoadedDialogs:
     """The same from bytes; `name` is what messages call them. Without a known ending it is JSON if it begins so, else
     CSV; JSON whose first line is complete by itself is JSONL."""
     suffix = Path(name).suffix.lower()
-    if data.startswith(_UTF_16) and suffix not in {".json", *_JSONL}:
+    if data.startswith(UTF_16) and suffix not in {".json", *_JSONL}:
         encoding = "utf-16"
     text = files.decode(data, name, encoding)
     reading = _Reading(name)

@@ -10,6 +10,8 @@ from typing import Any
 import orjson
 
 from agenteval.datasets import files
+from agenteval.datasets.csv import TOLD_DELIMITER
+from agenteval.datasets.dialogs import UTF_16
 from agenteval.datasets.document import Problems
 from agenteval.domain.errors import InputError
 from agenteval.domain.evidence import Speaker
@@ -23,7 +25,8 @@ _NEUTRALISED = re.compile(r"'(?='*[=+\-@\t\r])")
 
 def load(path: Path) -> list[Statement]:
     """Raises InputError naming every row that cannot be read."""
-    text = files.decode(files.read(path), str(path))
+    data = files.read(path)
+    text = files.decode(data, str(path), "utf-16" if data.startswith(UTF_16) else "utf-8")
     rows = _json_rows(text, path) if path.suffix.lower() in {".jsonl", ".ndjson", ".json"} else _csv_rows(text, path)
     found, problems = [], Problems()
     for where, row in rows:
@@ -44,7 +47,7 @@ def load(path: Path) -> list[Statement]:
 def _statement(row: Mapping[str, str], where: str) -> Statement:
     if missing := [name for name in _NEEDED if not row.get(name, "").strip()]:
         raise InputError(f"has no {', '.join(missing)}", where=where)
-    repeat = row.get("repeat", "").strip() or "1"
+    repeat = (row.get("repeat", "").strip() or "1").removesuffix(".0")  # as spreadsheets write it
     if not repeat.isdecimal():
         raise InputError(f"repeat is no whole number: {repeat}", where=where)
     return Statement(
@@ -55,14 +58,18 @@ def _statement(row: Mapping[str, str], where: str) -> Statement:
         word=row["verdict"].strip(),
         words={speaker: words for speaker in Speaker if (words := row.get(speaker, "")).strip()},
         note=row.get("note", "").strip(),
+        run_id=row.get("run", "").strip(),
         where=where,
     )
 
 
 def _csv_rows(text: str, path: Path) -> Iterator[tuple[str, Mapping[str, str] | InputError]]:
     csv.field_size_limit(files.MAX_BYTES)
+    told = TOLD_DELIMITER.match(text)
+    text = text[told.end() :].lstrip("\r\n") if told else text
     first = text.split("\n", 1)[0]
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=max(",;\t", key=first.count), strict=True)
+    delimiter = told[1] if told else max(",;\t", key=first.count)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     number = 1
     try:
         header = [title.strip().lower() for title in next(reader, [])]

@@ -108,7 +108,8 @@ def _quotes(value: Any) -> Iterator[tuple[type[Quote], Quote]]:
 @dataclass(frozen=True, slots=True)
 class Statement:
     """What a person says of an item. `words` show it, by who said them: words of the dialog, or "#2" for all of the
-    second turn; where there are none, those that the machine found stand. `where` it was written, for errors."""
+    second turn; where there are none, those that the machine found stand. `run_id`, when it is told, is the run that
+    it is meant for; `where` it was written, for errors."""
 
     case_id: str
     repeat: int
@@ -117,6 +118,7 @@ class Statement:
     word: str
     words: Mapping[Speaker, str] = field(default_factory=dict)
     note: str = ""
+    run_id: str = ""
     where: str = ""
 
 
@@ -156,8 +158,10 @@ class KindFigures:
 
 @dataclass(frozen=True, slots=True)
 class ReviewFigures:
-    """`people` by how many items each decided last. `kinds`: slot, step, intent, ..."""
+    """`people` by how many items each decided last. `kinds`: slot, step, intent, ... `sampled`: so many of the random
+    sample are reviewed, from its beginning."""
 
     reviewed: int
+    sampled: int
     people: Mapping[str, int]
     kinds: Mapping[str, KindFigures]

@@ -112,7 +112,7 @@ def located(dialog: Dialog, kind: type[Quote], words: str) -> Quote:
             raise ValueError(f"the {kind.speaker} says nothing in turn {index + 1}")
         source, text = texts[0]
         return kind(index, text, Span(index, kind.speaker, source, 0, len(text), text, Match.EXACT))
-    span = locate(Seen(dialog, View()), words, 0, kind.speaker)
+    span = locate(Seen(dialog, View()), words.strip().strip("\"'“”‘’「」"), 0, kind.speaker)
     if isinstance(span, Rejected):
         raise ValueError(span.detail)
     return kind(span.turn, span.text, span)

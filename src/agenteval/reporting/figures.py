@@ -200,6 +200,7 @@ def reviewed(review: ReviewFigures | None, labels: Labels) -> list[str]:
         return []
     people = labels.listed([f"{name} {n}" for name, n in review.people.items()])
     lines = [labels("aside", what=labels("review.n", n=review.reviewed), note=people)]
+    lines += [labels("review.sampled", n=review.sampled)]
     return lines + [
         labels("colon").join([labels(f"review.kind.{kind}"), labels("semicolon").join(_kind(of, labels))])
         for kind, of in review.kinds.items()

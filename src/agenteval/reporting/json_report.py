@@ -144,7 +144,7 @@ def _usage(usage: UsageTotal) -> dict[str, Any]:
 def review_members(review: ReviewFigures) -> dict[str, Any]:
     """What people said of a run, and how far its judge is to be trusted."""
     return {
-        **_fields(review, "reviewed", "people"),
+        **_fields(review, "reviewed", "sampled", "people"),
         "kinds": {
             kind: {
                 **_fields(of.agreement, "n", "same", "left_out"),

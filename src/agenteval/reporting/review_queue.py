@@ -17,7 +17,7 @@ from agenteval.reporting.labels import Labels
 from agenteval.reporting.reading import reply_text
 
 COLUMNS = (
-    *("queue", "case", "repeat", "rule", "item", "question", "dialog", "machine", "verdicts"),
+    *("run", "queue", "case", "repeat", "rule", "item", "question", "dialog", "machine", "shown", "verdicts"),
     *("verdict", "user", "agent", "tool", "note"),
 )
 """The last five are for the person: a verdict, whose words show it (or "#2" for all of turn 2), a note."""
@@ -44,6 +44,7 @@ def _line(cells: Iterable[str]) -> str:
 
 def _row(one: Waiting, labels: Labels) -> dict[str, Any]:
     return {
+        "run": one.attempt.key.run_id,
         "queue": one.queue,
         "case": one.place.case.id,
         "repeat": one.attempt.key.repeat,
@@ -52,6 +53,7 @@ def _row(one: Waiting, labels: Labels) -> dict[str, Any]:
         "question": question(one),
         "dialog": "\n".join(dialog(one, labels)),
         "machine": one.item.word or "",
+        "shown": "\n".join(shown(one, labels)),
         "verdicts": ", ".join([*one.item.verdicts, UNCLEAR]),
         **dict.fromkeys(("verdict", *(speaker.value for speaker in Speaker), "note"), ""),
     }
@@ -60,6 +62,12 @@ def _row(one: Waiting, labels: Labels) -> dict[str, Any]:
 def question(one: Waiting) -> str:
     ask = one.item.ask
     return ask.text if isinstance(ask, Question) else " · ".join(str(part) for part in ask)
+
+
+def shown(one: Waiting, labels: Labels) -> Iterator[str]:
+    """The words that the machine's verdict rests on."""
+    for quote in one.item.quotes.values():
+        yield f"#{quote.turn + 1} {labels(quote.speaker.value)}{labels('colon')}{quote.text}"
 
 
 def dialog(one: Waiting, labels: Labels) -> Iterator[str]:

@@ -8,8 +8,11 @@ from agenteval.domain.comparison import CaseOutcomes, RunComparison, Setting, co
 from agenteval.domain.errors import NotFound
 from agenteval.domain.json_value import Json, below, canonical
 from agenteval.domain.records import Run
-from agenteval.storage import attempts, runs
+from agenteval.domain.review import UNCLEAR
+from agenteval.storage import attempts, reviews, runs
 from agenteval.storage.store import Store
+
+OVERRULED = "items_overruled_by_people"
 
 Identities: TypeAlias = Sequence[runs.CaseIdentity]
 
@@ -28,14 +31,17 @@ async def comparison(store: Store, before: Run, after: Run) -> RunComparison:
             await _outcomes(store, after, _names(theirs, ours, theirs)),
             bits,
         ),
-        settings=tuple(_differences("", _settings(before), _settings(after))),
+        settings=tuple(_differences("", await _settings(store, before), await _settings(store, after))),
         changed_cases=() if same_dialogs else tuple(_rewritten(ours, theirs)),
     )
 
 
-def _settings(run: Run) -> Mapping[str, Json]:
-    """Where nothing was set by rescoring, this is no other setting than those that were."""
-    return {"set": {}, **run.config}
+async def _settings(store: Store, run: Run) -> Mapping[str, Json]:
+    """Where nothing was set by rescoring, this is no other setting than those that were. What people overruled is one:
+    it changes outcomes, and the agent has no part in it."""
+    last = {(review.attempt_id, review.key): review for review in await reviews.of_run(store, run.id)}
+    overruled = sum(review.word not in (review.machine, UNCLEAR) for review in last.values())
+    return {"set": {}, **run.config, **({OVERRULED: overruled} if overruled else {})}
 
 
 async def _origin(store: Store, run: Run) -> str:

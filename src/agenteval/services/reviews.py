@@ -12,15 +12,16 @@ from operator import itemgetter
 from typing import Any, Generic, TypeVar
 
 from agenteval.domain.agreement import agreement, corrected_rate
-from agenteval.domain.errors import InputError
+from agenteval.domain.errors import InputError, NotFound
 from agenteval.domain.forms import AgentQuote, Quote, ToolQuote, UserQuote
 from agenteval.domain.near import did_you_mean
 from agenteval.domain.outcome import RuleResult
 from agenteval.domain.ports import Clock
 from agenteval.domain.questions import Judged, value_to_json
-from agenteval.domain.records import AttemptView, CaseView, Run, RunCase, Waiting
+from agenteval.domain.records import AttemptView, Run, RunCase, Waiting
 from agenteval.domain.review import UNCLEAR, KindFigures, Queue, Review, ReviewFigures, ReviewItem, Statement
 from agenteval.domain.scenario import Layer
+from agenteval.domain.text import fold
 from agenteval.engine.review import ReviewedCase
 from agenteval.engine.time_limit import TimeLimit
 from agenteval.judge.panel import ByCode, Panel
@@ -44,13 +45,13 @@ class Reviews:
         self._new_id = new_id
         self._rules = BoundRules()
 
-    async def queue(self, run: Run, *, sample: int, limit: int) -> list[Waiting]:
-        """What nobody has reviewed yet, in the order of the queues, at most `limit` items of each; `sample` is the size
-        of the random sample."""
+    async def queue(self, run: Run, *, sample: int, limit: int, again: bool = False) -> list[Waiting]:
+        """What nobody has reviewed yet, or with `again` everything, in the order of the queues, at most `limit` items
+        of each; `sample` is the size of the random sample."""
         waiting: defaultdict[Queue, list[Waiting]] = defaultdict(list)
         drawn: _Sample[Waiting] = _Sample(sample)
         async for place, attempt in self._counted(run):
-            said = {review.key for review in attempt.reviews}
+            said = {review.key for review in attempt.reviews if not again}
             case = await self._case(place, attempt)
             for (label, _), item in case.items.items():
                 done = item.ask.key in said
@@ -65,23 +66,23 @@ class Reviews:
 
     async def record(self, run: Run, statements: Sequence[Statement], by: str) -> list[Review]:
         """Store what a person says, all of it or, with InputError for every fault, nothing."""
-        by_case: defaultdict[str, list[Statement]] = defaultdict(list)
-        for statement in statements:
-            by_case[statement.case_id].append(statement)
+        by_attempt: defaultdict[tuple[str, int], list[Statement]] = defaultdict(list)
         problems: list[InputError] = []
+        for statement in statements:
+            if statement.run_id in ("", run.id):
+                by_attempt[statement.case_id, statement.repeat].append(statement)
+            else:
+                fix = f"agenteval review {statement.run_id} takes them"
+                problems.append(InputError(f"is about run {statement.run_id}", where=statement.where, fix=fix))
         made: list[Reviewed] = []
-        for case_id, of_case in by_case.items():
-            view = await attempts.view(self._store, run.id, case_id)
-            by_repeat: defaultdict[int, list[Statement]] = defaultdict(list)
-            for statement in of_case:
-                by_repeat[statement.repeat].append(statement)
-            for repeat, of_attempt in by_repeat.items():
-                try:
-                    made.append(await self._reviewed(view, repeat, of_attempt, by))
-                except InputError as error:
-                    problems += error.problems or [error]
+        for (case_id, repeat), of_attempt in by_attempt.items():
+            try:
+                made.append(await self._reviewed(run, case_id, repeat, of_attempt, by))
+            except InputError as error:
+                problems += error.problems or [error]
         if problems:
-            raise InputError.all(problems)
+            order = {statement.where: n for n, statement in enumerate(statements)}
+            raise InputError.all(sorted(problems, key=lambda problem: order.get(problem.where, -1)))
         await reviews.add(self._store, made)
         return [review for one in made for review in one.reviews]
 
@@ -105,6 +106,7 @@ class Reviews:
             by_kind[review.kind].append(review)
         return ReviewFigures(
             reviewed=len(last),
+            sampled=len(sampled),
             people=Counter(review.by for review in last.values()),
             kinds={
                 kind: _figures(of_kind, [one for one in sampled if one.kind == kind], judged[kind])
@@ -123,10 +125,18 @@ class Reviews:
         rules = self._rules.of(place.case)
         return await ReviewedCase.of(place.case, attempt.dialog, rules, panel, TimeLimit(self._clock, None))
 
-    async def _reviewed(self, view: CaseView, repeat: int, statements: Sequence[Statement], by: str) -> Reviewed:
+    async def _reviewed(
+        self, run: Run, case_id: str, repeat: int, statements: Sequence[Statement], by: str
+    ) -> Reviewed:
+        try:
+            view = await attempts.view(self._store, run.id, case_id)
+        except NotFound:
+            raise InputError.all(
+                [InputError(f"run {run.id} has no case {case_id!r}", where=one.where) for one in statements]
+            ) from None
         found = [a for a in view.attempts if a.key.repeat == repeat and a.outcome and not view.superseded(a)]
         if not found:
-            raise InputError(f"case {view.place.case.id!r} has no judged repeat {repeat}", where=statements[0].where)
+            raise InputError(f"case {case_id!r} has no judged repeat {repeat}", where=statements[0].where)
         attempt = found[-1]
         case = await self._case(view.place, attempt)
         if _figured(attempt.results) != _figured((await case.with_reviews(attempt.reviews)).results):
@@ -146,11 +156,12 @@ class Reviews:
         now = await case.with_reviews([*attempt.reviews, *said])
         items = {item.ask.key: item for item in case.items_of(now).values()}
         told = [replace(review, good=items[review.key].good if review.value is not None else None) for review in said]
-        return Reviewed(attempt.key.id, len(attempt.reviews), told, now.results, now.outcome)
+        return Reviewed(case_id, attempt.key.id, len(attempt.reviews), told, now.results, now.outcome)
 
     def _review(self, case: ReviewedCase, attempt: AttemptView, statement: Statement, by: str) -> Review:
         item = _named(case, statement)
-        value = None if statement.word == UNCLEAR else value_to_json(_value(case, item, statement))
+        word = _word(item, statement)
+        value = None if word == UNCLEAR else value_to_json(_value(case, item, word, statement))
         return Review(
             id=self._new_id(),
             attempt_id=attempt.key.id,
@@ -160,7 +171,7 @@ class Reviews:
             item=item.name,
             machine=item.word,
             machine_good=item.good,
-            word=statement.word,
+            word=word,
             good=None,
             value=value,
             note=statement.note,
@@ -230,9 +241,21 @@ def _named(case: ReviewedCase, statement: Statement) -> ReviewItem:
     return item
 
 
-def _value(case: ReviewedCase, item: ReviewItem, statement: Statement) -> Any:
+def _word(item: ReviewItem, statement: Statement) -> str:
+    """The verdict, whatever its case."""
+    words = [*map(str, item.verdicts), UNCLEAR, *([item.word] if item.word else [])]
+    said = fold(statement.word)
+    for word in words:
+        if fold(word) == said:
+            return word
+    raise InputError(
+        f"is no verdict for {item.name}: {statement.word!r}", where=statement.where, fix=did_you_mean(said, words)
+    )
+
+
+def _value(case: ReviewedCase, item: ReviewItem, word: str, statement: Statement) -> Any:
     """The answer that the statement stands for. Raises InputError."""
-    word, where = statement.word, statement.where
+    where = statement.where
     try:
         quotes: dict[type[Quote], Quote] = {
             kind: located(case.dialog, kind, statement.words[kind.speaker])
@@ -241,12 +264,6 @@ def _value(case: ReviewedCase, item: ReviewItem, statement: Statement) -> Any:
         }
         if not quotes and item.confirms(word):
             return replace(item.answer, reason=statement.note) if statement.note else item.answer
-        if word not in item.verdicts:
-            raise InputError(
-                f"is no verdict for {item.name}: {word!r}",
-                where=where,
-                fix=did_you_mean(word, [*item.verdicts, UNCLEAR]),
-            )
         shown = {**item.quotes, **quotes}
         if missing := [kind for kind in item.verdicts[word] if kind not in shown]:
             raise InputError(

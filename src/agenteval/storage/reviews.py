@@ -17,6 +17,7 @@ from agenteval.storage.tables import ATTEMPTS, RESULTS, REVIEWS
 class Reviewed:
     """Reviews to add to an attempt that has `seen` of them, and what comes of all."""
 
+    case_id: str
     attempt_id: str
     seen: int
     reviews: Sequence[Review]
@@ -30,7 +31,7 @@ async def add(store: Store, reviewed: Sequence[Reviewed]) -> None:
         for one in reviewed:
             of_attempt = select(func.count()).select_from(REVIEWS).where(REVIEWS.c.attempt_id == one.attempt_id)
             if await connection.scalar(of_attempt) != one.seen:
-                raise StorageError("somebody else reviewed this case just now", fix="look at it again")
+                raise StorageError(f"somebody else reviewed case {one.case_id!r} just now", fix="look at it again")
             await connection.execute(insert(REVIEWS), list(map(_row, one.reviews)))
             outcome = dict(zip(OUTCOME.names, OUTCOME.row(one.outcome), strict=True))
             await connection.execute(update(ATTEMPTS).where(ATTEMPTS.c.id == one.attempt_id).values(outcome))

@@ -5,6 +5,7 @@ import contextlib
 import csv
 import os
 import pty
+import signal
 import sys
 import termios
 from typing import Any
@@ -46,7 +47,8 @@ async def judged(program: Program, agent: FaultyAgent) -> Ended:
     return run
 
 
-async def queue(program: Program, name: str = "q.csv") -> list[dict[str, str]]:
+async def queue(program: Program) -> list[dict[str, str]]:
+    name = f"q{len(list(program.folder.iterdir()))}.csv"
     assert (await program("review", "--out", name, "--lang", "zh")).code == 0
     with (program.folder / name).open(encoding="utf-8-sig", newline="") as file:
         return list(csv.DictReader(file))
@@ -152,6 +154,21 @@ async def test_what_people_said_goes_on_into_a_rescored_run(program: Program, ju
     assert [row["item"] for row in await queue(program)] == ["slot:name"]
 
 
+async def test_verdicts_on_one_run_are_not_taken_for_another(program: Program, judged: Ended) -> None:
+    rows = [row | {"verdict": "missing"} for row in await queue(program)]
+    other = (await program("rescore", "--set", "success_threshold=0.9", "--json")).json["run"]["id"]
+    taken = await program("review", other, "--in", fill_in(program, rows))
+    assert (taken.code, "v.csv: row 2: is about run" in taken.err) == (2, True)
+
+
+async def test_a_queue_that_may_hold_verdicts_is_not_overwritten(program: Program, judged: Ended) -> None:
+    (program.folder / "q.csv").write_text("mine", encoding="utf-8")
+    refused = await program("review", "--out", "q.csv")
+    assert (refused.code, "may hold verdicts" in refused.err) == (2, True)
+    assert (program.folder / "q.csv").read_text(encoding="utf-8") == "mine"
+    assert (await program("review", "--out", "q.xlsx")).code == 2
+
+
 async def test_without_a_terminal_a_file_is_asked_for(program: Program, judged: Ended) -> None:
     refused = await program("review")
     assert (refused.code, "--out FILE" in refused.err) == (2, True)
@@ -209,6 +226,17 @@ async def test_keys_give_verdicts_on_a_terminal(program: Program, judged: Ended)
     report = (await program("report", "--json")).json
     assert report["summary"]["avg_completion"]["exact"] == "1/2"
     assert {one["note"] for one in report["cases"][0]["attempts"][0]["reviews"]} == {"wrong table", ""}
+
+
+async def test_ctrl_c_ends_it_while_a_note_is_typed(program: Program, judged: Ended) -> None:
+    async with Terminal(program, "review", "--by", "anna", "--lang", "en") as terminal:
+        await terminal.types("1", when="q: end")
+        await terminal.types("2", when="q: end")
+        await terminal.types("no", when="Note")
+        terminal.process.send_signal(signal.SIGINT)
+    assert terminal.process.returncode == 130
+    assert not terminal.sees("Traceback")
+    assert len(await queue(program)) == 1
 
 
 async def test_what_was_said_before_the_end_is_kept(program: Program, judged: Ended) -> None:

@@ -40,6 +40,13 @@ def test_a_spreadsheet_may_write_it_with_any_delimiter_and_fewer_columns(tmp_pat
     assert (found.case_id, found.repeat, found.word, found.words) == ("c1", 1, "missing", {})
 
 
+def test_excels_unicode_text_and_its_delimiter_line_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "v.csv"
+    path.write_text("sep=;\ncase;repeat;rule;item;verdict;run\nc1;1.0;tc;slot:a;missing;r1\n", encoding="utf-16")
+    (found,) = load(path)
+    assert (found.case_id, found.repeat, found.run_id) == ("c1", 1, "r1")
+
+
 def test_what_was_written_so_that_no_spreadsheet_computes_it_is_read_as_it_was(tmp_path: Path) -> None:
     (found,) = load(written(tmp_path, "case,rule,item,verdict,note\n'=1+1,tc,slot:a,missing,'quoted\n"))
     assert (found.case_id, found.note) == ("=1+1", "'quoted")

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from agenteval.domain.agreement import corrected_rate
+from agenteval.domain.comparison import Setting
 from agenteval.domain.errors import InputError, StorageError
 from agenteval.domain.evidence import Match, Span, Speaker
 from agenteval.domain.forms import AgentQuote, UserQuote
@@ -25,6 +26,7 @@ from agenteval.judge.panel import Panel, Said
 from agenteval.rules.build import bind
 from agenteval.rules.builtin.llm_score import Grade
 from agenteval.rules.completion.forms import SlotAnswer
+from agenteval.services.compare import comparison
 from agenteval.services.reviews import Reviews
 from agenteval.storage import attempts, reviews, runs
 from agenteval.storage.store import Store
@@ -195,14 +197,35 @@ async def test_every_fault_is_named_and_nothing_is_stored(store: Store, service:
         says(0, "slot:nam", "missing"),
         says(0, "slot:people", "lost"),
         replace(says(0, "slot:people", "missing"), repeat=2),
+        says(7, "slot:people", "missing"),
     ]
     with pytest.raises(InputError) as refused:
         await service.record(of, statements, "anna")
     told = str(refused.value)
     assert "no item 'slot:nam'" in told
     assert "is no verdict for slot:people: 'lost'" in told
+    assert "has no case 'case-7'" in told
     assert "no judged repeat 2" in told
     assert await reviews.of_run(store, of.id) == []
+
+
+async def test_a_verdict_on_another_run_is_refused(store: Store, service: Reviews) -> None:
+    of = await judged(store, [BOTH])
+    with pytest.raises(InputError, match="is about run other"):
+        await service.record(of, [replace(says(0, "slot:name", "missing"), run_id="other")], "anna")
+
+
+async def test_a_verdict_may_be_written_in_any_case(store: Store, service: Reviews) -> None:
+    of = await judged(store, [BOTH])
+    (made,) = await service.record(of, [says(0, "slot:name", "Missing")], "anna")
+    assert made.word == "missing"
+
+
+async def test_what_was_reviewed_is_shown_again_when_that_is_wanted(store: Store, service: Reviews) -> None:
+    of = await judged(store, [BOTH])
+    await service.record(of, [says(0, "slot:name", "missing"), says(0, "slot:people", "filled")], "anna")
+    assert await service.queue(of, sample=10, limit=10) == []
+    assert len(await service.queue(of, sample=10, limit=10, again=True)) == 2
 
 
 async def test_a_run_that_other_rules_judged_is_not_reviewed(store: Store, service: Reviews) -> None:
@@ -213,12 +236,23 @@ async def test_a_run_that_other_rules_judged_is_not_reviewed(store: Store, servi
         await service.record(of, [says(0, "slot:name", "missing")], "anna")
 
 
+async def test_a_comparison_names_what_people_overruled(store: Store, service: Reviews) -> None:
+    of = await judged(store, [BOTH])
+    await service.record(of, [says(0, "slot:name", "missing"), says(0, "slot:people", "filled")], "anna")
+    other = replace(of, id="other")
+    await runs.create(store, other, [])
+    settings = (await comparison(store, of, other)).settings
+    assert Setting("/items_overruled_by_people", 1, None) in settings
+
+
 async def test_two_people_at_one_case_do_not_lose_each_others_word(store: Store, service: Reviews) -> None:
     of = await judged(store, [BOTH])
     (made,) = await service.record(of, [says(0, "slot:name", "missing")], "anna")
     (attempt,) = (await attempts.view(store, of.id, "case-0")).attempts
     assert attempt.outcome is not None
-    late = reviews.Reviewed(attempt.key.id, 0, [replace(made, id="late", by="bob")], attempt.results, attempt.outcome)
+    late = reviews.Reviewed(
+        "case-0", attempt.key.id, 0, [replace(made, id="late", by="bob")], attempt.results, attempt.outcome
+    )
     with pytest.raises(StorageError, match="just now"):
         await reviews.add(store, [late])
     assert [review.by for review in await reviews.of_run(store, of.id)] == ["anna"]

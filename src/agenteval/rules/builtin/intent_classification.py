@@ -49,7 +49,7 @@ class IntentClassification(EvalRule):
     gives per-turn accuracy instead, each judged on the dialog up to its turn, and passes at `min_turn_accuracy`.
     Without a judge model it is decided from the agent's replies alone, denials left out, where one intent clearly leads
     and, if it has keywords, one of them is said; it fails only by what the agent asserts, not by its questions and
-    offers. Failing that, and without keywords, by the intent that the words of both sides are ahead most like, where it is
+    offers. Failing that, and without keywords, by the intent that the words of both sides are most like, where it is
     among the first three for each side alone. For dialogs in which the agent rightly acts on several, give a list.
     """
 
