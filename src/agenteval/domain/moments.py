@@ -79,8 +79,18 @@ def same_clock(one: Clock, other: Clock) -> bool:
     if isinstance(one, Time) and isinstance(other, Time):
         if one.exact and other.exact:
             return one[:2] == other[:2]
+        twelve, zero = sorted((one, other), key=lambda clock: -clock.hour)
+        if zero.exact and zero.hour == 0 and twelve.hour == 12:
+            return False  # "12:00" is noon, unless midnight is spoken of
         return one.minute == other.minute and one.hour % 12 == other.hour % 12
     return one == other
+
+
+def comparable_clocks(one: Clock, other: Clock) -> bool:
+    """Whether it can be known that both differ: not "下午" and "15:00", nor "12:00" and midnight."""
+    if isinstance(one, Time) and isinstance(other, Time):
+        return (one.exact and other.exact) or {one.hour, other.hour} != {0, 12}
+    return type(one) is type(other)
 
 
 # ---- days ------------------------------------------------------------------------------------------------------------
@@ -238,6 +248,7 @@ _PART_CN = (
 )
 _PART_EN = r"(?:in\s+the\s+(?:morning|afternoon|evening)|at\s+night)"
 _HOUR_WORD = r"(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)"
+_LACK = rf"差(?:一刻|(?:\d{{1,2}}|[{CHINESE}]{{1,3}})分)钟?"
 _AFTER_HOUR = (
     r"(?=\s?(?:[,;!?)]|\.(?!\d)|\Z)"
     r"|\s(?:on|for|in|if|and|or|then|tonight|today|tomorrow|please|sharp|is|would|will|works|suits|with|under|as)\b)"
@@ -246,11 +257,12 @@ _AFTER_HOUR = (
 _MERIDIEM = r"(?:a\.?m\b\.?|p\.?m\b\.?)"
 _TIME = re.compile(
     rf"(?:(?P<part>{_PART_CN})的?\s?)?(?:(?<!\d)(?<!\d[:.])(?P<h24>\d{{1,2}}):(?P<m24>\d{{2}})(?::\d{{2}})?(?![\d:])(?:\s?(?P<ampm24>{_MERIDIEM}|{_PART_EN}))?"
-    rf"|(?P<cn_hour>(?<!\d)(?<!\d[:.])\d{{1,2}}|(?:(?<![有早快慢多少差周])|(?<=有)(?!一\s?[点點]))(?<!星期)(?<!礼拜)[{CHINESE}]{{1,3}})\s?[点點时](?!间|候|评|餐|赞|击)"
-    rf"(?:(?P<half>半)|(?P<quarter>[一三])刻|(?P<cn_minute>\d{{1,2}}|[{CHINESE}]{{1,3}})(?:分|(?![\d:个位人间张元块天晚月日]))|(?P<whole>[钟整]))?)"
+    rf"|(?:(?P<lack>{_LACK})到?)?(?P<cn_hour>(?<!\d)(?<!\d[:.])\d{{1,2}}|(?:(?<![有早快慢多少差周])|(?<=有)(?!一\s?[点點]))(?<!星期)(?<!礼拜)[{CHINESE}]{{1,3}})\s?[点點时](?!间|候|评|餐|赞|击)"
+    rf"(?:(?P<half>半)|(?P<lacking>{_LACK})|(?P<quarter>[一三])刻|(?P<cn_minute>\d{{1,2}}|[{CHINESE}]{{1,3}})(?:分|(?![\d:个位人间张元块天晚月日]))|(?P<whole>[钟整]))?)"
     rf"|\b(?P<hour>\d{{1,2}}|{_HOUR_WORD})\s?(?:(?P<ampm>{_MERIDIEM})|(?P<oclock>o'?\s?clock\b)?\s?(?P<en_part>{_PART_EN})|(?P<bare>o'?\s?clock\b))"
     rf"|(?<=\bat\s)(?P<at_hour>\d{{1,2}}|{_HOUR_WORD}){_AFTER_HOUR}"
-    rf"|\b(?P<past>half|quarter)\s+(?P<side>past|to)\s+(?P<past_hour>\d{{1,2}}|{_HOUR_WORD})\b(?:\s?(?P<past_part>{_MERIDIEM}|{_PART_EN}))?"
+    rf"|\bhalf\s+(?P<half_hour>\d{{1,2}}|{_HOUR_WORD})\s?(?P<half_part>{_MERIDIEM})"
+    rf"|\b(?P<past>half|quarter|(?:\d{{1,2}}|five|ten|twenty|twenty[\s-]five)(?:\s+minutes?|(?=\s+past)))\s+(?P<side>past|to)\s+(?P<past_hour>\d{{1,2}}|{_HOUR_WORD})\b(?:\s?(?P<past_part>{_MERIDIEM}|{_PART_EN}))?"
     rf"|(?P<daypart>{_PART_CN}|\b(?:morning|afternoon|evening|midday|noon|midnight|tonight|night)\b)",
     re.IGNORECASE,
 )
@@ -268,18 +280,37 @@ def _clock(m: re.Match[str]) -> Clock | None:
     if m["daypart"]:
         return Daypart(_DAYPARTS[m["daypart"].lower()])
     if m["past"]:
-        minute, hour = (30 if m["past"].lower() == "half" else 15), _whole(m["past_hour"])
+        minute, hour = _minutes(m["past"].lower()), _whole(m["past_hour"])
         if m["side"].lower() == "to":
-            minute, hour = 60 - minute, hour - 1 or 12
+            return _before(_time(hour, 0, m["past_part"]), minute)
         return _time(hour, minute, m["past_part"])
+    if m["half_hour"]:  # British: half past
+        return _time(_whole(m["half_hour"]), 30, m["half_part"])
     if m["h24"]:
         return _time(int(m["h24"]), int(m["m24"]), m["part"] or m["ampm24"], padded=m["h24"].startswith("0"))
     if m["cn_hour"]:
         if m["cn_hour"] == "一" and not (m["part"] or m["half"] or m["quarter"] or m["cn_minute"] or m["whole"]):
             return None  # 一点: "a little"
         minute = 30 if m["half"] else 15 * _whole(m["quarter"]) if m["quarter"] else _whole(m["cn_minute"] or "0")
-        return _time(_whole(m["cn_hour"]), minute, m["part"])
+        said = _time(_whole(m["cn_hour"]), minute, m["part"])
+        lack = m["lack"] or m["lacking"]
+        return (
+            said if lack is None else _before(said, 15 if "刻" in lack else _whole(lack[1:].rstrip("钟").rstrip("分")))
+        )
     return _time(_whole(m["hour"] or m["at_hour"]), 0, m["ampm"] or m["en_part"])
+
+
+def _minutes(said: str) -> int:
+    """ "half", "quarter", "ten minutes"."""
+    return {"half": 30, "quarter": 15}.get(said) or _whole(said.removesuffix("s").removesuffix("minute").strip())
+
+
+def _before(clock: Time | None, minutes: int) -> Time | None:
+    """So many minutes before a whole hour."""
+    if clock is None or not 0 < minutes < 60:
+        return None
+    hour = (clock.hour - 1) % 24 if clock.exact else clock.hour - 1 or 12
+    return Time(hour, 60 - minutes, clock.exact)
 
 
 def _time(hour: int, minute: int, half: str | None, *, padded: bool = False) -> Time | None:

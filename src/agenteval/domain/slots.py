@@ -12,8 +12,8 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
-from agenteval.domain.moments import Clock, Day, comparable_days, dates, same_clock, same_day, times
-from agenteval.domain.numerals import CHINESE, DECIMAL, ENGLISH, digits, narrow, number, numbers
+from agenteval.domain.moments import Clock, Day, comparable_clocks, comparable_days, dates, same_clock, same_day, times
+from agenteval.domain.numerals import CHINESE, DECIMAL, ENGLISH, MIXED, TIMES, digits, narrow, number, numbers
 from agenteval.domain.text import fold, occurrences, quote_form, without_unseen
 
 SHORT = 1_000
@@ -97,7 +97,7 @@ def differ(kind: SlotType, one: Hashable, other: Hashable) -> bool:
         return differ(SlotType.DATE, one.day, other.day) or differ(SlotType.TIME, one.clock, other.clock)
     if kind is SlotType.DATE and not comparable_days(one, other):  # type: ignore[arg-type]
         return False
-    if kind is SlotType.TIME and type(one) is not type(other):
+    if kind is SlotType.TIME and not comparable_clocks(one, other):  # type: ignore[arg-type]
         return False
     return not same(kind, one, other)
 
@@ -187,10 +187,10 @@ _CURRENCIES = {
     "HKD": r"hk\$|hkd|港币|港元",
 }
 _CURRENCY = "|".join(_CURRENCIES.values())
-_AMOUNT = rf"(?:(?:{DECIMAL})\s?[十百千万亿]{{0,2}}|[{CHINESE}]{{1,20}}|{ENGLISH})"
+_AMOUNT = rf"(?:{MIXED}|(?:{DECIMAL})(?:{TIMES}|\s?[十百千万亿]{{0,2}})|[{CHINESE}]{{1,20}}|{ENGLISH})"
 _MONEY = re.compile(
-    rf"(?P<before>hk\$|us\$|[$¥€£]|\b(?:usd|cny|rmb|eur|gbp|hkd|jpy)\b|人民币)\s?(?P<amount>(?:{DECIMAL})(?:[kK]\b|[十百千万亿]{{0,2}}))(?:\s?[元])?"
-    rf"|(?<![\d.,A-Za-z])(?P<number>{_AMOUNT})\s?(?P<after>{_CURRENCY})(?![a-z])(?:(?P<jiao>[\d一二三四五六七八九])(?:毛|角|(?![\d{CHINESE}个位人间])))?",
+    rf"(?P<before>hk\$|us\$|[$¥€£]|\b(?:usd|cny|rmb|eur|gbp|hkd|jpy)\b|人民币)\s?(?P<amount>{MIXED}|(?:{DECIMAL})(?:{TIMES}|[十百千万亿]{{0,2}}))(?:\s?[元])?"
+    rf"|(?<![\d.,A-Za-z])(?P<number>{_AMOUNT})\s?(?P<after>{_CURRENCY})(?![a-z])(?:(?P<jiao>[\d一二三四五六七八九])(?:[毛角](?P<fen>[\d一二三四五六七八九])?分?|(?![\d{CHINESE}个位人间])))?",
     re.IGNORECASE,
 )
 
@@ -199,8 +199,9 @@ def _money(text: str) -> _Values:
     for m in _MONEY.finditer(text):
         amount = number(m["amount"] or m["number"])
         if amount is not None:
-            tenths = number(m["jiao"]) if m["jiao"] else None
-            yield m.start(), m.end(), Money(amount + (tenths or 0) / Fraction(10), _currency(m["before"] or m["after"]))
+            tenths, hundredths = (number(m[part] or "0") or 0 for part in ("jiao", "fen"))
+            amount += Fraction(tenths, 10) + Fraction(hundredths, 100)
+            yield m.start(), m.end(), Money(amount, _currency(m["before"] or m["after"]))
 
 
 def _currency(written: str) -> str:

@@ -135,6 +135,10 @@ _COMPANY = re.compile(
     re.IGNORECASE,
 )
 _LARGEST_COMPANY = 12
+_ABOUT = re.compile(
+    r"十几|几[十百千万]|[十百千万][多来](?!少)|\b(?:dozens|hundreds|thousands|several|a\s+few)\b", re.IGNORECASE
+)
+_GAPS = re.compile(r"(?<=\d)[\s-]+(?=\d)")
 _CALENDAR = re.compile(
     r"\b(?:christmas|xmas|new\s+year|easter|valentine|thanksgiving|halloween|labou?r\s+day|in\s+\w+\s+(?:day|week|month)s?|from\s+now"
     r"|next\s+(?:week|month)|end\s+of)\b|春节|元旦|国庆|中秋|清明|端午|五一|十一|圣诞|除夕|情人节|[天周月](?:之|以)?后|下个?月|月[底初]",
@@ -155,7 +159,9 @@ def _may_be_sum(expected: str, message: str) -> bool:
     if wanted is None:
         return False
     said = [value for _, _, value in numbers(narrow(message))]
-    if any(wanted in (total, total + 1) for total in list(accumulate(said))[1:]):
+    if any(wanted in (total, total + 1) for total in list(accumulate(said))[1:]) or _ABOUT.search(message):
+        return True
+    if str(wanted) in re.findall(r"\d+", _GAPS.sub("", _FIGURES.sub(_in_figures, fold(message)))):  # "one two three"
         return True
     return wanted <= _LARGEST_COMPANY and _COMPANY.search(message) is not None
 
