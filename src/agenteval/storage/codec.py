@@ -240,7 +240,24 @@ def _column_writer(kind: Any) -> Callable[[Any], Any] | None:
         return attrgetter("value")
     if kind in _PLAIN or _is_text_literal(kind):
         return None
-    return _list_text if get_origin(kind) is tuple else dumps
+    if get_origin(kind) is tuple:
+        return _list_text
+    return _written_once() if is_dataclass(kind) else dumps
+
+
+def _written_once() -> Callable[[object], str]:
+    """Cases mostly share their policy: the last one is known by being the same object."""
+    last: tuple[object, str] = (None, "")
+
+    def write(value: object) -> str:
+        nonlocal last
+        known, text = last
+        if known is not value:
+            text = dumps(value)
+            last = (value, text)
+        return text
+
+    return write
 
 
 def _list_text(items: tuple[Any, ...]) -> str:
@@ -249,8 +266,9 @@ def _list_text(items: tuple[Any, ...]) -> str:
 
 def _column_reader(kind: Any) -> _Read:
     write = _column_writer(kind)
-    read = _NUMBERS.get(_optional(kind) or kind) or _reader(kind)
-    if write in (dumps, _list_text):
+    inner = _optional(kind) or kind
+    read = _NUMBERS.get(inner) or _reader(kind)
+    if write in (dumps, _list_text) or is_dataclass(inner):
         return lambda text: None if text is None else read(orjson.loads(text))
     return lambda value: None if value is None else read(value)
 
