@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from agenteval.bootstrap import App
 
 STDOUT = "-"
+GO_ON = "--batch-in ANSWERS --batch-out NEXT"
+"""How a run that waits for answers is resumed."""
 
 BatchOut = Annotated[
     str,
@@ -85,7 +87,7 @@ class Batch:
         if not self.out:
             return f"{n} without an answer yet; write down: {command} --batch-out FILE, or end with --final"
         where = "stdout" if self.on_stdout else self.out
-        return f"{n} written to {where}; go on with the answers: {command} --batch-in ANSWERS --batch-out NEXT"
+        return f"{n} written to {where}; go on with the answers: {command} {GO_ON}"
 
     @contextmanager
     def _requests(self) -> Iterator[Callable[[bytes], object] | None]:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from agenteval.cli.batch import GO_ON
 from agenteval.cli.invocation import GATE_FAILED, NOT_COMPLETED, Invocation
 from agenteval.cli.output import counted
 from agenteval.domain.exact import exact
@@ -56,9 +57,10 @@ async def gated(app: "App", gate: Gate, before: "Run | None", report: "RunReport
     run, summary = report.run, report.summary
     if gate and run.status is not RunStatus.COMPLETED:
         of = summary.attempts + summary.unmade
+        waits = f" {GO_ON}" if run.status is RunStatus.AWAITING_JUDGE else ""
         invocation.note(
             f"gate: NOT CHECKED: run {run.id} is not complete, {summary.attempts} of {of} attempts have an outcome; "
-            f"go on with: agenteval run --resume {run.id}"
+            f"go on with: agenteval run --resume {run.id}{waits}"
         )
         return NOT_COMPLETED
     compared = await comparison(app.store, before, run) if before else None

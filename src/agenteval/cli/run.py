@@ -240,7 +240,8 @@ async def _work(
             f"warning: run {run.id} is complete and takes no more answers: nothing of {late} counts in it; "
             "a new run asks again"
         )
-    again = f"agenteval run --resume {run.id}"
+    command = f"agenteval run --resume {run.id}"
+    again = f"{command} --batch-out FILE" if batch else command
     try:
         with progress.shown(quiet=quiet) as changed:
             ended = await app.runs.work(run, target, stop, changed, final=batch.final)
@@ -252,7 +253,7 @@ async def _work(
     if ended.status is RunStatus.FAILED:
         invocation.note(f"error: {ended.error}; try them again with: {again}")
     if ended.status is RunStatus.AWAITING_JUDGE:
-        invocation.note(f"{ended.error}: {batch.told(app, again)}")
+        invocation.note(f"{ended.error}: {batch.told(app, command)}")
     return ended
 
 

@@ -282,11 +282,14 @@ def _list(value: Json) -> list[str]:
     return [str(item) for item in value] if isinstance(value, Sequence) else []
 
 
+_NONE = {Role.JUDGE.value: "none, nor files for it by --batch-in or --batch-out"}
+
+
 def _others(before: Json, now: Mapping[str, Json]) -> str:
     """Which models differ, in words; empty when none does."""
     known = before if isinstance(before, Mapping) else {}
     return "; ".join(
-        f"{role} {as_text(known.get(role)) or 'none'}, now {as_text(model) or 'none'}"
+        f"{role} {as_text(known.get(role)) or 'none'}, now {as_text(model) or _NONE.get(role, 'none')}"
         for role, model in now.items()
         if canonical(known.get(role)) != canonical(model)
     )

@@ -1,5 +1,6 @@
 """The judge's requests in files: rounds until all is answered give what a server gives at once."""
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -179,6 +180,18 @@ async def test_of_a_run_that_waits_for_the_judge_no_demand_is_met(program: Progr
         rate = told.json["summary"]["pass_rate"]
         assert (rate["value"], rate["n"], rate["of"], rate["worst_case"]) == (1, 1, 3, 1 / 3)
     assert len(lines(program.folder / "q.jsonl")) == 4
+
+
+async def test_what_a_waiting_run_is_resumed_with_is_told(program: Program, agent: FaultyAgent) -> None:
+    file = program.write("s.json", CASES)
+    await program("run", file, "-t", f"{agent.url}/echo", "-q", "--batch-out", "1.jsonl")
+    gated = (await program("report", "--min-pass-rate", "0.3")).err
+    (hint,) = re.findall("go on with: agenteval (.*)", gated)
+    answer(program.folder, "1.jsonl", "1.out", script())
+    resumed = await program(*hint.replace("ANSWERS", "1.out").replace("NEXT", "2.jsonl").split())
+    assert resumed.code == 0, resumed.err
+    without = await program("run", "--resume", "last")
+    assert (without.code, "now none, nor files for it by --batch-in or --batch-out" in without.err) == (2, True)
 
 
 async def test_every_report_can_be_had_while_the_judge_is_waited_for(program: Program, agent: FaultyAgent) -> None:
