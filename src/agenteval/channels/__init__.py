@@ -9,7 +9,9 @@ from typing import ClassVar
 from pydantic import ConfigDict
 
 from agenteval.domain.ports import Channel
+from agenteval.domain.scenario import Case
 from agenteval.domain.target import Target
+from agenteval.domain.transcript import Dialog
 from agenteval.net.guard import Guard
 from agenteval.plugins import Registry
 
@@ -33,6 +35,10 @@ class ChannelFactory:
         What goes over the network goes where `guard` allows; DestinationForbidden is raised when it does not.
         """
         raise NotImplementedError
+
+    def recorded(self, case: Case) -> Dialog | None:
+        """The dialog, when it was recorded and talking over the channel would give just the same."""
+        return None
 
 
 CHANNELS: Registry[ChannelFactory] = Registry("channels", ChannelFactory)

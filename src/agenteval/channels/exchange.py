@@ -2,7 +2,7 @@
 
 import asyncio
 import math
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from contextlib import nullcontext
 from contextvars import ContextVar
 from dataclasses import replace
@@ -15,7 +15,7 @@ from agenteval.channels.replies import cleaned
 from agenteval.domain.errors import TargetError, TargetProtocolError, TargetRateLimited, TargetTimeout
 from agenteval.domain.ports import AgentReply, Clock, Conversation
 from agenteval.domain.text import clean
-from agenteval.domain.transcript import Turn, TurnStatus
+from agenteval.domain.transcript import Dialog, Turn, TurnStatus
 from agenteval.net.limits import Limits
 from agenteval.net.redact import Redactor
 
@@ -66,6 +66,20 @@ async def exchange(
                 limiter.pause(wait_s)
             await clock.sleep(wait_s)
             attempt += 1
+
+
+def exchanges(dialog: Dialog, messages: Sequence[str]) -> bool:
+    """Whether `exchange` would make just these turns of the messages and the replies recorded in `dialog`, as long as
+    there is no secret to hide. It does of most dialogs, and takes 20 µs for four turns where this takes 4."""
+    return len(dialog) == len(messages) and all(
+        turn.sent_message == message == clean(message)
+        and isinstance(turn.reply, str)
+        and len(turn.reply) < _SURELY_KEPT
+        and turn.reply == clean(turn.reply)
+        and turn.status is TurnStatus.OK
+        and not (turn.tool_calls or turn.error)
+        for turn, message in zip(dialog, messages, strict=True)
+    )
 
 
 _redactor = lru_cache(maxsize=64)(Redactor)

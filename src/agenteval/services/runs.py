@@ -150,6 +150,7 @@ class Runs:
                     asyncio.Semaphore(target.max_concurrency),
                     limiter=Limits(self._clock, requests_per_minute=target.messages_per_minute),
                     sends=channels.sends,
+                    recorded=channels.recorded,
                 )
                 panel = self._judging.panel(StoredMemo(self._store, sink, self._clock))
                 evaluator = Evaluator(panel)

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import replace
 
 import pytest
 
@@ -140,6 +141,19 @@ async def test_latencies_that_were_recorded_use_up_no_time() -> None:
     talking_to = agent(Recorded(), sends=False)
     dialog = await converse(talking_to, CASE, started(key()), ListSink(), clock, time=TimeLimit(clock, 8))
     assert [turn.status for turn in dialog] == [TurnStatus.OK] * 3
+
+
+@pytest.mark.parametrize(("secrets", "heard"), [(frozenset[str](), []), (frozenset({"sk-1234"}), [*CASE.messages])])
+async def test_a_recorded_dialog_is_talked_through_when_there_are_secrets_to_hide(
+    secrets: frozenset[str], heard: list[str]
+) -> None:
+    clock = FakeClock()
+    channel = FakeChannel()
+    talking_to = agent(channel, sends=False)
+    talking_to = replace(talking_to, target=replace(talking_to.target, secrets=secrets), recorded=lambda _: BOOKING)
+    dialog = await converse(talking_to, CASE, started(key()), ListSink(), clock, time=TimeLimit(clock, None))
+    assert [message for said in channel.heard.values() for message in said] == heard
+    assert (dialog == BOOKING) is not bool(heard)
 
 
 async def test_the_judge_has_what_time_the_dialog_left() -> None:

@@ -7,8 +7,10 @@ from typing import Any, ClassVar
 from pydantic import InstanceOf
 
 from agenteval.channels import ChannelFactory, register_channel
+from agenteval.channels.exchange import exchanges
 from agenteval.domain.errors import TargetError, TargetTimeout
 from agenteval.domain.ports import AgentReply
+from agenteval.domain.scenario import Case
 from agenteval.domain.target import Target
 from agenteval.domain.text import clean
 from agenteval.domain.transcript import Dialog, TurnStatus
@@ -31,6 +33,11 @@ class Replay(ChannelFactory):
 
     def create(self, target: Target, guard: Guard) -> "ReplayChannel":
         return ReplayChannel(self.dialogs)
+
+    def recorded(self, case: Case) -> Dialog | None:
+        dialog = self.dialogs.get(case.id)
+        # Another dialog of the same turns: what is worked out of it does not stay in memory.
+        return Dialog(dialog.turns) if dialog is not None and exchanges(dialog, case.messages) else None
 
 
 class ReplayChannel:
