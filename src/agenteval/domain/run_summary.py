@@ -10,6 +10,7 @@ from typing import Any
 
 from agenteval.domain.outcome import ONE, ZERO, CaseOutcome, OutcomeCause, SuccessLevel
 from agenteval.domain.ports import Usage
+from agenteval.domain.questions import Cause
 from agenteval.domain.statistics import (
     Interval,
     disagreement,
@@ -205,6 +206,10 @@ class Tally:
             series.add([added] * n if (added := name.of(outcome)) else [])
         if not begun:
             self._passes[0, 0] += 1
+
+    def add_awaiting(self, n: int) -> None:
+        """So many of the repeats without an outcome have a dialog, and wait for the judge's answers."""
+        self._causes.update({Cause.PENDING.value: n} if n else {})
 
     def _add_outcomes(self, case_id: str, outcomes: Sequence[CaseOutcome]) -> None:
         for name, series in self._series.items():

@@ -78,20 +78,19 @@ _WITHOUT_OUTCOME = {
 
 
 async def entries(report: RunReport) -> AsyncIterator[Entry]:
-    """Every attempt in order; a case without any is one entry, too."""
+    """Every attempt in order; a case without any is one entry, too. One that waited for the judge until a later one
+    judged its dialog again is none: the agent was asked once."""
     async for case in report.cases():
         if not case.attempts:
             yield Entry(case.place, None)
-        made = Counter(attempt.key.repeat for attempt in case.attempts)
-        for attempt in case.attempts:
+        superseded = {attempt.key for attempt in case.attempts if case.superseded(attempt)}
+        waited = AttemptStatus.AWAITING_JUDGE
+        listed = [one for one in case.attempts if one.key not in superseded or one.status is not waited]
+        made = Counter(attempt.key.repeat for attempt in listed)
+        for attempt in listed:
             repeat, nth = attempt.key.repeat, attempt.key.attempt
-            told = _superseded(attempt) if case.superseded(attempt) else attempt
+            told = replace(attempt, results=(), outcome=None) if attempt.key in superseded else attempt
             yield Entry(case.place, told, repeat if len(made) > 1 else None, nth if made[repeat] > 1 else None)
-
-
-def _superseded(attempt: AttemptView) -> AttemptView:
-    waited = attempt.status is AttemptStatus.AWAITING_JUDGE
-    return replace(attempt, status=AttemptStatus.FINISHED if waited else attempt.status, results=(), outcome=None)
 
 
 class Worst:

@@ -198,6 +198,7 @@ class Runs:
             rules = BoundRules()
             async for case, finished in runs.unmade(self._store, run):
                 tally.add_unmade(run.repeats - finished, _expected(case, rules), begun=finished > 0)
+            tally.add_awaiting(await runs.awaiting(self._store, run.id))
         return tally.summary(await attempts.usage(self._store, run.id), await attempts.votes(self._store, run.id))
 
     def _snapshot(self, plan: Plan, places: Sequence[RunCase]) -> Mapping[str, Json]:

@@ -182,6 +182,34 @@ async def test_of_a_run_that_waits_for_the_judge_no_demand_is_met(program: Progr
     assert len(lines(program.folder / "q.jsonl")) == 4
 
 
+async def test_a_dialog_that_waited_for_the_judge_is_told_once_and_what_it_waits_for(
+    program: Program, agent: FaultyAgent
+) -> None:
+    file = program.write("s.json", CASES)
+    await program("run", file, "-t", f"{agent.url}/echo", "-q", "--batch-out", "1.jsonl")
+    for option, level, told in (
+        (("--batch-out", "2.jsonl"), "awaits judge", "resume the run with the batch's answers"),
+        (("--final",), "not settled", "takes no more answers"),
+    ):
+        report = (await program("run", "--resume", "last", "-q", *option, "--lang", "en")).text
+        assert {*re.findall(rf"{level} +(\S+)\s", report)} >= {"case-001", "case-002"}
+        assert told in " ".join(report.split())
+        table = (await program("report", "-f", "csv")).text
+        assert [line.split(",")[2] for line in table.splitlines()[1:]] == ["case-001", "case-002", "case-003"]
+        assert "superseded" not in report + table
+        assert "attempt 2" not in report
+
+
+async def test_of_what_waits_for_the_judge_nothing_is_said_to_be_undelivered(
+    program: Program, agent: FaultyAgent
+) -> None:
+    tone = TONE | {"layer": "L2"}
+    file = program.write("s.json", scenario(says("您好", rules=[tone]), says("再见")))
+    run = await program("run", file, "-t", f"{agent.url}/echo", "-q", "--batch-out", "1.jsonl", "--lang", "en")
+    told = " ".join(run.text.split())
+    assert "not measured: the judge has not answered in a batch file (L2 average completion)" in told
+
+
 async def test_what_a_waiting_run_is_resumed_with_is_told(program: Program, agent: FaultyAgent) -> None:
     file = program.write("s.json", CASES)
     await program("run", file, "-t", f"{agent.url}/echo", "-q", "--batch-out", "1.jsonl")
