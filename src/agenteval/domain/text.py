@@ -194,7 +194,7 @@ _MESSAGE = 16_384  # characters; keeps the cache below some 64 MB
 
 _BLANK = re.compile(f"[{_GAP}]*")
 _UNSEEN = re.compile("[\xad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
-_IDEOGRAPH = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
+_IDEOGRAPHS = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]+")
 _LOWERCASE_WORD = re.compile(r"(?<![A-Za-z])[a-z]+")
 # Controls but tab and line feed, format characters (bidi, zero-width, tags), fillers, line separators, lone surrogates.
 _INVISIBLE = re.compile(
@@ -231,7 +231,7 @@ def language(text: str) -> Language:
     """The language that carries the text. Capitalised Latin words count for neither: they are names in both."""
     if text.isascii():
         return "en"
-    return "zh" if len(_IDEOGRAPH.findall(text)) > 2 * len(_LOWERCASE_WORD.findall(text)) else "en"
+    return "zh" if sum(map(len, _IDEOGRAPHS.findall(text))) > 2 * len(_LOWERCASE_WORD.findall(text)) else "en"
 
 
 def name_form(text: str) -> str:

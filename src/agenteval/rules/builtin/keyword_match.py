@@ -139,7 +139,7 @@ _HEADINGS = {
 def _reason(conditions: list[Condition], language: Language) -> str:
     met = sum(c.met is True for c in conditions)
     parts = [say(language, f"满足 {met}/{len(conditions)} 项条件", f"{met} of {len(conditions)} conditions met")]
-    for (name, state), heading in _HEADINGS.items():
+    for (name, state), heading in _HEADINGS.items() if met < len(conditions) else ():
         items = [item for c in conditions if (c.list, c.met) == (name, state) for item in c.items]
         if items:
             parts.append(say(language, *heading) + say(language, f"：{'、'.join(items)}", f": {', '.join(items)}"))
