@@ -11,7 +11,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Connection, Dialect, Table, literal_column, select
+from sqlalchemy import Connection, Dialect, Table, bindparam, func, literal_column, select
 from sqlalchemy.dialects.sqlite import insert
 from sqlalchemy.exc import IntegrityError
 
@@ -68,14 +68,18 @@ def _finish(connection: Connection, records: Sequence[CaseRecord]) -> None:
 
 def _unfinished(connection: Connection, records: Sequence[CaseRecord]) -> dict[str, CaseRecord]:
     by_id = {record.started.key.id: record for record in records}
-    query = select(ATTEMPTS.c.id, ATTEMPTS.c.status).where(
-        ATTEMPTS.c.id.in_(by_id), ATTEMPTS.c.status != AttemptStatus.OPEN
-    )
-    for attempt_id, status in connection.execute(query) if by_id else ():
+    for attempt_id, status in connection.execute(_ENDED, {"ids": dumps(list(by_id))}) if by_id else ():
         if status == AttemptStatus.INTERRUPTED:
             raise _taken_over()
         del by_id[attempt_id]
     return by_id
+
+
+# One parameter with all ids: a list of 500 is put together anew each time, which takes 2 µs for each of them.
+_IDS = func.json_each(bindparam("ids")).table_valued("value")
+_ENDED = select(ATTEMPTS.c.id, ATTEMPTS.c.status).where(
+    ATTEMPTS.c.id.in_(select(_IDS.c.value)), ATTEMPTS.c.status != AttemptStatus.OPEN
+)
 
 
 def _taken_over() -> StorageError:
