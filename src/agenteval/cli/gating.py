@@ -82,8 +82,20 @@ def _said(one: Check, since: "Comparison | None") -> str:
             return _regression(one, since)
         case rated:
             name = rated.removeprefix("min_").replace("_", " ")
-            found = "was not measured" if one.found is None else f"is {_percent(one.found)}"
-            return f"the {name} {found}, wanted {_percent(one.wanted)}"
+            return f"the {name} {_against(one)}"
+
+
+def _against(one: Check) -> str:
+    """A rate and what was wanted, with as many digits as tell them apart."""
+    from agenteval.reporting.figures import apart, percent
+    from agenteval.reporting.labels import Labels
+
+    wanted = Fraction(one.wanted or 0)
+    if one.found is None:
+        return f"was not measured, wanted {_percent(wanted)}"
+    found, labels = Fraction(one.found), Labels("en")
+    digits = apart(found, wanted)
+    return f"is {percent(found, labels, digits)}, wanted {percent(wanted, labels, digits)}"
 
 
 def _regression(one: Check, since: "Comparison | None") -> str:

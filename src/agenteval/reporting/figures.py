@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from itertools import count
 from math import floor
 
 from agenteval.domain.outcome import SuccessLevel
@@ -46,6 +47,11 @@ def number(value: Fraction, digits: int = DIGITS) -> str:
     return f"{Decimal(rounded.numerator) / Decimal(rounded.denominator):f}"
 
 
+def apart(a: Fraction, b: Fraction) -> int:
+    """How many decimals show that two numbers differ; `DIGITS` at least."""
+    return next(digits for digits in count(DIGITS) if a == b or number(a, digits) != number(b, digits))
+
+
 def score(value: Fraction | None) -> str:
     return NONE if value is None else number(value)
 
@@ -56,7 +62,7 @@ def percent(value: Fraction | None, labels: Labels, digits: int = DIGITS) -> str
 
 
 def _hundredths(value: Fraction, digits: int) -> str:
-    return number(Fraction(number(value, digits)) * 100)
+    return number(Fraction(number(value, digits)) * 100, digits)
 
 
 def share(of: Share, labels: Labels) -> str:

@@ -79,6 +79,7 @@ async def test_demands_that_are_met_end_with_0(program: Program, agent: FaultyAg
     [
         (("--min-pass-rate", "0.9"), "the pass rate is 20 %, wanted 90 %"),
         (("--min-success-rate", "0.21"), "the success rate is 20 %, wanted 21 %"),
+        (("--min-success-rate", "0.200001"), "the success rate is 20 %, wanted 20.0001 %"),
         (("--no-regression-from", "last"), ""),
     ],
 )

@@ -3,7 +3,7 @@
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from agenteval.domain.outcome import CaseOutcome, Source, SuccessLevel
@@ -42,6 +42,13 @@ def test_only_an_exact_bound_is_written_as_one(value: Fraction) -> None:
     shown = Fraction(figures.number(value))
     assert abs(shown - value) <= Fraction(1, 10_000)
     assert (shown in (0, 1)) == (value in (0, 1))
+
+
+@given(st.fractions(0, 1, max_denominator=10**9), st.fractions(0, 1, max_denominator=10**9))
+@example(Fraction(13, 24), Fraction("0.5417"))
+def test_two_rates_that_differ_are_shown_so(a: Fraction, b: Fraction) -> None:
+    shown = [figures.percent(rate, EN, figures.apart(a, b)) for rate in (a, b)]
+    assert (shown[0] == shown[1]) == (a == b)
 
 
 def test_percent_and_share_in_both_languages() -> None:
