@@ -30,6 +30,7 @@ COLUMNS = (
     *("started_at", "finished_at", "turns", "latency_max_ms", "error"),
     *("rule", *(f"rule_{name}" for name in _RESULT), "failed_items", "unscored_items"),
     *("evidence_turn_index", "evidence_speaker", "evidence_quote"),
+    *("review_by", "review_verdicts", "machine_verdicts"),
 )
 MAX_CELL = 32_767
 """Characters."""
@@ -39,7 +40,7 @@ async def csv_report(report: RunReport) -> AsyncIterator[str]:
     yield "\ufeff" + _lines([COLUMNS])
     async for entry in entries(report):
         attempt = {"run_id": report.run.id, **_attempt(entry)}
-        rows = [attempt | _result(result) for result in entry.results] or [attempt]
+        rows = [attempt | _result(result) | _reviewed(entry, result.label) for result in entry.results] or [attempt]
         yield _lines([_cell(row.get(name)) for name in COLUMNS] for row in rows)
 
 
@@ -88,6 +89,17 @@ def _result(result: RuleResult) -> dict[str, Any]:
     for span in result.evidence[:1]:
         row |= {"evidence_turn_index": span.turn, "evidence_speaker": span.speaker, "evidence_quote": span.text}
     return row
+
+
+def _reviewed(entry: Entry, label: str) -> dict[str, str]:
+    """What people said of the rule's items, the last of each, beside what the machine had said."""
+    reviews = entry.attempt.reviews if entry.attempt else ()
+    last = {review.item: review for review in reviews if review.label == label}
+    return {
+        "review_by": _listed(dict.fromkeys(review.by for review in last.values())),
+        "review_verdicts": _listed(f"{item}={review.word}" for item, review in last.items()),
+        "machine_verdicts": _listed(f"{item}={review.machine or 'unscored'}" for item, review in last.items()),
+    }
 
 
 def _items(result: RuleResult, good: bool | None) -> Iterator[str]:

@@ -13,10 +13,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from agenteval.domain.questions import Cause
+from agenteval.domain.review import Review
 from agenteval.reporting.csv_report import COLUMNS, MAX_CELL, csv_report
 from agenteval.reporting.escape import for_csv
 from agenteval.reporting.report import RunReport
 from tests.fakes.reports import (
+    AT,
     chinese_report,
     redelivered_case,
     report_of,
@@ -117,6 +119,38 @@ def test_a_row_tells_of_an_attempt_and_of_a_rule() -> None:
         "task_completion",
         "llm_score",
     ]
+
+
+def test_a_rule_that_people_reviewed_says_who_and_what_the_machine_had_said() -> None:
+    view = seed_case()
+    (attempt,) = view.attempts
+    first = Review(
+        id="1",
+        attempt_id=attempt.key.id,
+        key="k",
+        label="task_completion",
+        kind="slot",
+        item="slot:phone",
+        machine="filled",
+        machine_good=True,
+        word="filled",
+        good=True,
+        value=None,
+        note="",
+        by="anna",
+        at=AT,
+    )
+    again = replace(first, id="2", by="王芳", word="missing", good=False)
+    step = replace(first, id="3", item="step:greet", machine=None, machine_good=None, word="done")
+    reviewed = replace(view, attempts=(replace(attempt, reviews=(first, again, step)),))
+    intent, completion, _ = rows(report_of(reviewed))
+    names = ("review_by", "review_verdicts", "machine_verdicts")
+    assert [completion[name] for name in names] == [
+        "王芳; anna",
+        "slot:phone=missing; step:greet=done",
+        "slot:phone=filled; step:greet=unscored",
+    ]
+    assert [intent[name] for name in names] == ["", "", ""]
 
 
 def test_what_was_not_measured_is_an_empty_cell() -> None:
