@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Itera
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from io import StringIO
 from itertools import count
 from pathlib import Path
@@ -19,7 +20,7 @@ from agenteval.channels.build import factory
 from agenteval.datasets import targets
 from agenteval.datasets.scenarios import load_all
 from agenteval.domain import exact
-from agenteval.domain.errors import AgentEvalError
+from agenteval.domain.errors import AgentEvalError, InputError
 from agenteval.domain.json_value import Json
 from agenteval.domain.outcome import SuccessLevel
 from agenteval.domain.records import AttemptView, CaseView, Run
@@ -37,6 +38,8 @@ from agenteval.settings import load, variable
 from agenteval.storage import attempts
 
 T = TypeVar("T")
+MOST = 1000
+"""Repeats of a case, and dialogs at one time."""
 Agent: TypeAlias = Callable[..., Any]
 """A function of the message, or of the message and the `Session`, async or not."""
 
@@ -67,6 +70,7 @@ class AgentEval:
         the command line. A function is called in threads. `concurrency` dialogs are held at one time: as many as the
         target says, of a function one. Where an event loop is running it waits meanwhile: for an agent that needs it
         there is `run_async`. Raises AgentEvalError when the input is bad, or agent or judge cannot be reached.
+        `repeats` and `concurrency` are 1..1000.
         """
         __tracebackhide__ = True
         try:
@@ -99,6 +103,9 @@ class AgentEval:
         *,
         loop: asyncio.AbstractEventLoop | None,
     ) -> "Result":
+        for name, wanted in (("repeats", repeats), ("concurrency", concurrency)):
+            if wanted is not None and not 1 <= wanted <= MOST:
+                raise InputError(f"{name} must be within 1..{MOST}, not {wanted}")
         chosen = [scenario] if isinstance(scenario, Scenario) else scenarios(scenario, self.folder)
         settings = load().model_copy(update={"database_url": str(self.database)})
         stop = asyncio.Event()
@@ -157,10 +164,14 @@ class Result:
 
     def assert_rate(self, at_least: float | str, *, measure: str = "success_rate", max_unscored: int = 0) -> None:
         """A rate is `at_least` so high, compared exactly: 9 of 10 reach 0.9. `measure` is `success_rate`, `pass_rate`,
-        `intent_accuracy` or `avg_completion`; in `max_unscored` attempts it may be unknown."""
+        `intent_accuracy` or `avg_completion`; in `max_unscored` attempts it may be unknown. Raises ValueError for a
+        rate outside 0..1 and for another measure."""
         __tracebackhide__ = True
-        found: Measure = getattr(self.summary, MeasureName(measure))
-        wanted, unscored = exact.exact(at_least), found.of - found.n
+        if measure not in set(MeasureName):
+            raise ValueError(f"there is no measure {measure!r}, but {', '.join(MeasureName)}")
+        wanted = _rate(at_least)
+        found: Measure = getattr(self.summary, measure)
+        unscored = found.of - found.n
         if found.value is None or not exact.at_least(found.value, wanted) or unscored > max_unscored:
             value = "was not measured" if found.value is None else f"is {float(found.value):.4g}"
             message = f"{measure} {value}, wanted {float(wanted):.4g}; measured in {found.n} of {found.of} attempts"
@@ -193,6 +204,17 @@ def _dialogs(told: Iterable[CaseView], labels: Labels) -> Iterator[str]:
             if not _is_success(attempt):
                 lines = [line for turn in attempt.dialog for line in turn_lines(turn, labels)]
                 yield "\n".join(["", case.place.case.id, *(f"  {visible(line)}" for line in lines), ""])
+
+
+def _rate(given: float | str) -> Fraction:
+    __tracebackhide__ = True
+    try:
+        rate = exact.exact(given)
+    except ValueError as error:
+        raise ValueError(f"at_least {error}") from None
+    if not 0 <= rate <= 1:
+        raise ValueError(f"at_least must be within 0..1, not {given}; 90 % is 0.9")
+    return rate
 
 
 def _counted(case: CaseView) -> list[AttemptView]:

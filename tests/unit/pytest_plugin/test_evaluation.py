@@ -159,13 +159,38 @@ def result(agenteval):
 def test_reached(result): result.assert_rate(at_least=0.7)
 def test_as_text(result): result.assert_rate(at_least="7/10", measure="pass_rate")
 def test_not_reached(result): result.assert_rate(at_least=0.71)
-def test_typo(result):
-    with pytest.raises(ValueError, match="pass_rat"):
-        result.assert_rate(0.5, measure="pass_rat")
 """
     )
-    ended.assert_outcomes(passed=3, failed=1)
+    ended.assert_outcomes(passed=2, failed=1)
     assert "success_rate is 0.7, wanted 0.71; measured in 10 of 10 attempts" in ended.stdout.str()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ("result.assert_rate(90)", "ValueError: at_least must be within 0..1, not 90; 90 % is 0.9"),
+        ("result.assert_rate(-1)", "ValueError: at_least must be within 0..1, not -1; 90 % is 0.9"),
+        ('result.assert_rate("most")', "ValueError: at_least must be a finite number, not most"),
+        (
+            'result.assert_rate(0.5, measure="l2")',
+            "ValueError: there is no measure 'l2', but intent_accuracy, avg_completion, success_rate, pass_rate",
+        ),
+        ('agenteval.run("booking.yaml", good, repeats=0)', "InputError: repeats must be within 1..1000, not 0"),
+        ('agenteval.run("booking.yaml", good, concurrency=0)', "InputError: concurrency must be within 1..1000, not 0"),
+    ],
+)
+def test_an_argument_that_cannot_be_is_told_in_a_line(suite: Suite, wrong: str, said: str) -> None:
+    ended = suite.run(
+        f"""
+def test_one(agenteval):
+    result = agenteval.run("booking.yaml", good)
+    {wrong}
+"""
+    )
+    ended.assert_outcomes(failed=1)
+    (error,) = (line for line in ended.outlines if line.startswith("E  "))
+    assert error.endswith(said)
+    assert "evaluation.py" not in ended.stdout.str()
 
 
 @pytest.mark.parametrize(
