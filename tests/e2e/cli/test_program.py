@@ -114,7 +114,7 @@ async def test_a_scenario_may_come_through_a_pipe_of_the_shell(program: Program)
 async def test_a_command_needs_neither_stdin_nor_stderr(program: Program) -> None:
     (program.folder / ".agenteval").mkdir()
     (program.folder / ".agenteval" / "agenteval.db").touch()  # of no run yet
-    assert (await shell(program, "agenteval rules --json <&- 2>&-")).json
+    assert (await shell(program, "agenteval runs --json <&- 2>&-")).json == []
     assert (await shell(program, "agenteval runs --json 2>/dev/full")).json == []
     assert (await shell(program, "agenteval runs 2>&-")).out == b""  # no note takes the way of results
 
