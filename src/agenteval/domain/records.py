@@ -89,7 +89,7 @@ class AttemptKey:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """The dialog of an earlier attempt, to be judged again."""
+    """A dialog that is over: that of an earlier attempt, to be judged again, or one that was recorded."""
 
     conversation_id: str
     dialog: Dialog

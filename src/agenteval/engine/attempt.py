@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from agenteval.domain.ports import Clock, Sink
-from agenteval.domain.records import AttemptStarted, CaseRecord, Work
+from agenteval.domain.records import AttemptStarted, CaseRecord, Held, Work
 from agenteval.domain.scenario import Case
 from agenteval.domain.transcript import Dialog
 from agenteval.engine.converse import Agent, converse
@@ -32,12 +32,13 @@ async def attempt(work: Work, setup: Setup) -> None:
     """Raises only what stops the run: nothing that agent or judge do."""
     clock, progress = setup.clock, setup.progress
 
-    if work.held is None:
+    known = work.held or _recorded(work, setup)
+    if known is None:
         started, dialog, time = await _talk(work, setup)
     else:
         progress.move(None, Stage.JUDGE)
-        started = AttemptStarted(work.key, work.held.conversation_id, clock.now())
-        dialog, time = work.held.dialog, TimeLimit(clock, setup.case_limit_s)
+        started = AttemptStarted(work.key, known.conversation_id, clock.now())
+        dialog, time = known.dialog, TimeLimit(clock, setup.case_limit_s)
     evaluation = await setup.judge(work.case, dialog, time)
 
     await setup.sink.put(
@@ -53,6 +54,13 @@ async def attempt(work: Work, setup: Setup) -> None:
         )
     )
     progress.finished(evaluation.outcome)
+
+
+def _recorded(work: Work, setup: Setup) -> Held | None:
+    """What need not be talked through, when nothing has to be hidden in it."""
+    agent = setup.agent
+    dialog = None if agent.target.secrets else agent.recorded(work.case)
+    return None if dialog is None else Held(conversation_id(setup.secret, work.key), dialog)
 
 
 async def _talk(work: Work, setup: Setup) -> tuple[AttemptStarted, Dialog, TimeLimit]:

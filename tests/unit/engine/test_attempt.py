@@ -17,6 +17,7 @@ from agenteval.engine.attempt import Setup, attempt
 from agenteval.engine.converse import converse
 from agenteval.engine.drain import drain
 from agenteval.engine.evaluate import Evaluation
+from agenteval.engine.plan import conversation_id
 from agenteval.engine.progress import Progress, Stage
 from agenteval.engine.time_limit import TimeLimit
 from tests.fakes.clock import FakeClock
@@ -147,13 +148,15 @@ async def test_latencies_that_were_recorded_use_up_no_time() -> None:
 async def test_a_recorded_dialog_is_talked_through_when_there_are_secrets_to_hide(
     secrets: frozenset[str], heard: list[str]
 ) -> None:
-    clock = FakeClock()
-    channel = FakeChannel()
-    talking_to = agent(channel, sends=False)
-    talking_to = replace(talking_to, target=replace(talking_to.target, secrets=secrets), recorded=lambda _: BOOKING)
-    dialog = await converse(talking_to, CASE, started(key()), ListSink(), clock, time=TimeLimit(clock, None))
+    channel, sink = FakeChannel(), ListSink()
+    made = setup(channel, sink, sends=False)
+    talks_to = replace(made.agent, target=replace(made.agent.target, secrets=secrets), recorded=lambda _: BOOKING)
+    await attempt(Work(key(), CASE), replace(made, agent=talks_to))
     assert [message for said in channel.heard.values() for message in said] == heard
-    assert (dialog == BOOKING) is not bool(heard)
+    (record,) = sink.rows
+    assert isinstance(record, CaseRecord)
+    assert (record.dialog == BOOKING) is not bool(heard)
+    assert record.started.conversation_id == conversation_id(b"s" * 32, key())
 
 
 async def test_the_judge_has_what_time_the_dialog_left() -> None:
