@@ -13,7 +13,7 @@ _ASSENT = re.compile(
     r"|对(?:[的啊呀]|(?=\W|$))|是(?:[的啊呀]|(?=\W|$))|没错|同意|确认|(?:那|那么)?就(?:定|选|要|按)?[这那](?:个|样|吧)|就它"
     r"|(?:yes|yeah|yep|yup|sure|ok(?:ay)?|agreed|please\s+do|go\s+ahead|absolutely|exactly|of\s+course|indeed"
     r"|al(?:l\s+)?right|awesome|cool|let['’]?s\s+(?:do|go\s+(?:with|for))\s+(?:that|it|this)|i['’]?ll\s+take\s+(?:that|it|this)"
-    rf"|(?:(?:that|it|this)(?:['’]s|\s+is|\s+will\s+be)\s+|(?:(?:that|it|this)\s+)?(?:sounds?|looks?|seems?)\s+)?(?:very\s+|really\s+)?(?:{_PRAISE})"
+    rf"|(?!correct\s+(?:it|that|this|the|my)\b)(?:(?:that|it|this)(?:['’]s|\s+is|\s+will\s+be)\s+|(?:(?:that|it|this)\s+)?(?:sounds?|looks?|seems?)\s+)?(?:very\s+|really\s+)?(?:{_PRAISE})"
     r"|(?:(?:that|it|this|which)\s+)?works(?:\s+for\s+(?:me|us))?)(?!\w))",
     re.IGNORECASE,
 )
@@ -30,6 +30,10 @@ _RESERVATION = re.compile(
 )
 
 
+_HELD_BACK = re.compile(
+    r"让我|我先?[看查问]|稍等|等等|等一下|\blet\s+me\b|\b(?:check|wait)\b|\bas\s+if\b|\byeah,?\s+right\b", re.IGNORECASE
+)
+"""What comes after an assent that is none, or none yet: "ok let me check", "yeah right, as if"."""
 _NOT_TO_BE_HAD = re.compile(
     r"满了?(?!意)|没有?(?:了|空|位|座|票|货)|售罄|[卖订]完|被[订预约占]"
     r"|\b(?:full|fully\s+booked|booked\s+(?:out|up|solid)|taken|gone|sold\s+out|unavailable|occupied)\b",
@@ -51,5 +55,5 @@ def assents(message: str) -> bool | None:
     if any(place < len(clause_at(message, 0)) for place in negated):
         return False
     if _ASSENT.match(message):
-        return None if negated else True
+        return None if negated or _HELD_BACK.search(message) else True
     return None if _CHOICE.search(message) else False
