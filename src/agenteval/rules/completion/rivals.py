@@ -41,8 +41,9 @@ from agenteval.rules.completion.wording import about, clause_at, partly_names
 
 AMOUNTS = {SlotType.NUMBER, SlotType.MONEY}
 THEIRS = re.compile(
-    r"我们|我司|我店|本店|本公司|客服|热线|专线|总机|前台|官网|师傅|技师|工程师|司机|骑手|快递员|商家|酒店|餐厅|门店|房东|医生|营业"
-    r"|\b(?:our|us|hotline|support|service|office|technician|engineer|driver|courier|doctor|hotel|restaurant|store|shop)\b"
+    r"我们|我司|我店|本店|本公司|客服|热线|专线|总机|前台|官网|师傅|技师|工程师|司机|骑手|快递员|商家|酒店|餐厅|门店|房东|医生|营业|管家|顾问|专员|经理|助理|导游|教练|老师|物业|配送员"
+    r"|\b(?:our|us|hotline|support|service|office|technician|engineer|driver|courier|doctor|hotel|restaurant|store|shop"
+    r"|advis[eo]r|agent|manager|concierge|representative|guide|host|assistant|reception|front\s+desk|helpline|nurse|dentist)\b"
     r"|(?<!\bit)(?<!\bthat)(?<!\bhere)(?<!\bwhat)['’]s\s",
     re.IGNORECASE,
 )

@@ -152,6 +152,12 @@ _OPEN_QUESTION = re.compile(r"请问|[?？]\W*$")
 _YES_OR_NO = re.compile(
     r"[吗吧]|对不对|是不是|是否|\b(?:correct|right)\b|^\W*(?:is|are|was|were|do|does|did|has|have)\b", re.IGNORECASE
 )
+_COMPOUND = re.compile(
+    r"\b[a-z]+\s+(?P<head>models?|brands?|cases?|plans?|providers?|types?|chargers?|screens?|colou?rs?|carriers?|company|systems?|version"
+    r"|warranty|serial)\b|[\u3400-\u9fff]{2}的?(?P<of>型号|品牌|机型|套餐|颜色|系统|运营商|保修)",
+    re.IGNORECASE,
+)
+"""What has a slot's word in its name and is another thing: "phone model", "电话型号"."""
 _ONE_MORE = re.compile(r"其他|其它|别的|另外|备用|\b(?:an?other|else|alternat\w*|additional|backup)\b", re.IGNORECASE)
 
 
@@ -164,9 +170,15 @@ def asked_in(slot: Slot, reply: str, others: Sequence[Slot]) -> tuple[int, int] 
         clause = reply[start:end]
         open_question = _OPEN_QUESTION.search(clause) and not _YES_OR_NO.search(clause)
         asks = (open_question or _REQUEST.search(clause)) and not _ONE_MORE.search(clause)
-        if asks and names_slot(slot, clause, others):
+        plain = clause if _is_of(slot) else _COMPOUND.sub(" ", clause)
+        if asks and names_slot(slot, plain, others):
             return start, start + len(_trimmed(clause))
     return None
+
+
+def _is_of(slot: Slot) -> bool:
+    """Whether the slot itself is such a thing."""
+    return _COMPOUND.search(f"{slot.name.replace('_', ' ')} {slot.description}") is not None
 
 
 def mentions(slot: Slot, text: str) -> bool:
