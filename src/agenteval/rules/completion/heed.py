@@ -7,28 +7,33 @@ Of itself a stated value is accepted. That is left open where the agent may have
 - a reply denies it, or a word of it ("without a lift" for "a lift"), or its street ("we don't serve Market Street");
 - a reply says the value's words with another number ("72 Ferry Road" for "27 Ferry Road"), or spells it otherwise;
 - a reply puts a question of its own again, or the user had to say the value again;
+- a reply says that it was not saved or recorded;
 - nothing shows that the agent is on the topic: no reply acknowledges, tells of something done or on its way, speaks of
-  a slot, or shares a word with what the user said, and there is no tool call.
+  a slot, or shares a word with what the user said, nor does a tool call that did not fail.
 """
 
 import re
 from collections.abc import Sequence
 from difflib import get_close_matches
+from itertools import islice
 
 from agenteval.domain.clauses import clauses, is_asked, is_negated
 from agenteval.domain.evidence import Speaker, cuts_negation
+from agenteval.domain.json_value import as_text
 from agenteval.domain.slots import Found, SlotType, same
 from agenteval.domain.text import fold, occurrences, quote_form
-from agenteval.domain.transcript import Dialog
+from agenteval.domain.transcript import Dialog, Turn
 from agenteval.rules.completion.items import Slot
 from agenteval.rules.completion.readback import street_of
 from agenteval.rules.completion.rivals import AMOUNTS, first_turn
-from agenteval.rules.completion.values import CHANGE, Given, differ_in, values_of
+from agenteval.rules.completion.values import CHANGE, CHANGE_OF_MIND, MAX_FOUND, Given, differ_in, values_of
 from agenteval.rules.completion.wording import clause_at, mentions
 
-_CHANGE_OF_MIND = re.compile(
-    r"还是|算了|等等|等一下|\b(?:second\s+thoughts?|wait|hang\s+on|hold\s+on|after\s+all|better)\b", re.IGNORECASE
+_KEPT = re.compile(
+    r"记录|保存|登记|存储|记下|\b(?:sav(?:e|ed|ing)|record(?:ed|ing)?|stor(?:e|ed|ing)|note[ds]?|keep(?:ing)?|kept)\b",
+    re.IGNORECASE,
 )
+"""What is done with a value that is taken up."""
 _YOUR = re.compile(r"[您你]|\byour\b", re.IGNORECASE)
 _NUMERAL = re.compile(
     r"\d+|[零〇一二两三四五六七八九十百千万]+|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
@@ -67,7 +72,7 @@ _FUNCTION_CHARACTERS = re.compile("[的了吗呢吧啊呀是我你您们在有�
 def taken_up(slot: Slot, dialog: Dialog, stated: Given, others: Sequence[Slot], *, asked: bool) -> bool:
     """`asked`: the agent had asked for the value, so that to go on is to take it."""
     message = dialog[stated.value.turn].sent_message
-    if CHANGE.search(message) or _CHANGE_OF_MIND.search(message):
+    if CHANGE.search(message) or CHANGE_OF_MIND.search(message):
         return False
     if stated.value.turn and stated.value.speaker is Speaker.USER and is_asked(message, stated.value.start):
         return False
@@ -85,7 +90,20 @@ def taken_up(slot: Slot, dialog: Dialog, stated: Given, others: Sequence[Slot], 
     first = first_turn(slot, dialog, stated)
     if any(turn.answered for turn in dialog.turns[first : stated.value.turn]) or _asks_again(dialog, first, others):
         return False
-    return asked or any(turn.tool_calls for turn in since) or _is_on_topic(dialog, replies, (slot, *others))
+    if any(is_negated(reply, *m.span()) for reply in replies for m in islice(_KEPT.finditer(reply), MAX_FOUND)):
+        return False
+    if stated.value.speaker is Speaker.TOOL:
+        return True
+    return asked or _is_called_for(dialog, since) or _is_on_topic(dialog, replies, (slot, *others))
+
+
+def _is_called_for(dialog: Dialog, turns: Sequence[Turn]) -> bool:
+    """Whether a call that did not fail has words of the user's in its name or arguments."""
+    said = _content(" ".join(turn.sent_message for turn in dialog))
+    calls = (call for turn in turns for call in turn.tool_calls if call.ok is not False)
+    return any(
+        not said.isdisjoint(_content(f"{call.name} {as_text(call.arguments)}".replace("_", " "))) for call in calls
+    )
 
 
 def _keeps_another(slot: Slot, dialog: Dialog, stated: Given, replies: Sequence[str]) -> bool:

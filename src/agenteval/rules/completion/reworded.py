@@ -138,6 +138,7 @@ _LARGEST_COMPANY = 12
 _ABOUT = re.compile(
     r"十几|几[十百千万]|[十百千万][多来](?!少)|\b(?:dozens|hundreds|thousands|several|a\s+few)\b", re.IGNORECASE
 )
+_DIGITS = re.compile(r"\d+")
 _GAPS = re.compile(r"(?<=\d)[\s-]+(?=\d)")
 _CALENDAR = re.compile(
     r"\b(?:christmas|xmas|new\s+year|easter|valentine|thanksgiving|halloween|labou?r\s+day|in\s+\w+\s+(?:day|week|month)s?|from\s+now"
@@ -161,7 +162,8 @@ def _may_be_sum(expected: str, message: str) -> bool:
     said = [value for _, _, value in numbers(narrow(message))]
     if any(wanted in (total, total + 1) for total in list(accumulate(said))[1:]) or _ABOUT.search(message):
         return True
-    if str(wanted) in re.findall(r"\d+", _GAPS.sub("", _FIGURES.sub(_in_figures, fold(message)))):  # "one two three"
+    in_row = _DIGITS.findall(_GAPS.sub("", _FIGURES.sub(_in_figures, fold(message))))  # "one two three"
+    if str(wanted) in in_row and str(wanted) not in _DIGITS.findall(message) and wanted >= 10:
         return True
     return wanted <= _LARGEST_COMPANY and _COMPANY.search(message) is not None
 

@@ -19,6 +19,7 @@ from agenteval.domain.regex import TextTooLong
 from agenteval.domain.slots import SlotType
 from agenteval.domain.transcript import Dialog
 from agenteval.rules.completion import uptake as taken
+from agenteval.rules.completion.changes import may_be_changed
 from agenteval.rules.completion.forms import Part, SlotAnswer, SlotVerdict
 from agenteval.rules.completion.items import Slot, Uptake
 from agenteval.rules.completion.reworded import may_be_reworded
@@ -99,7 +100,7 @@ def by_code(slot: Slot, dialog: Dialog, others: Sequence[Slot], uptake: Uptake) 
 
 
 def _expected_by_code(slot: Slot, dialog: Dialog, others: Sequence[Slot]) -> SlotAnswer | None:
-    stated = given(slot, dialog, others)
+    stated = _given(slot, dialog, others)
     if stated is None:
         if _may_be_given(slot, dialog, others):
             return None
@@ -112,8 +113,16 @@ def _expected_by_code(slot: Slot, dialog: Dialog, others: Sequence[Slot]) -> Slo
     return None
 
 
+def _given(slot: Slot, dialog: Dialog, others: Sequence[Slot]) -> Given | None:
+    """Where the expected value is stated, unless the user may have given it up."""
+    stated = given(slot, dialog, others)
+    return None if stated is None or may_be_changed(slot, dialog, stated, others) else stated
+
+
 def _may_be_given(slot: Slot, dialog: Dialog, others: Sequence[Slot]) -> bool:
-    """Of an expected value that is not stated: whether it may be for all that code can tell."""
+    """Of an expected value that is not stated for certain: whether it may be for all that code can tell."""
+    if given(slot, dialog, others) is not None:
+        return True
     return uncertain(slot, dialog, others) or may_be_reworded(slot, dialog)
 
 
@@ -147,7 +156,7 @@ def conclude(slot: Slot, dialog: Dialog, answer: Judged[SlotAnswer] | Unscored, 
             told = _only_value(slot, dialog, others)
             if told is not None:
                 return replace(conclude(replace(slot, expected_value=(told,)), dialog, answer, others), slot=slot)
-        stated = given(slot, dialog, others) if slot.expected_value is not None else None
+        stated = _given(slot, dialog, others) if slot.expected_value is not None else None
         if isinstance(answer, Judged):
             if _is_unverifiable(slot, dialog, answer, stated, others):
                 return SlotOutcome(slot, None, "", reason=_UNVERIFIABLE, cause=Cause.EVIDENCE)

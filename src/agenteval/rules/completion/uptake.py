@@ -31,6 +31,7 @@ from agenteval.rules.completion.items import Slot
 from agenteval.rules.completion.readback import Readback, readbacks
 from agenteval.rules.completion.rivals import AMOUNTS, BEFORE, OTHER_NUMBER, THEIRS, objects, rival
 from agenteval.rules.completion.values import (
+    BESIDES,
     MAX_FOUND,
     UNMISTAKABLE,
     Given,
@@ -70,6 +71,7 @@ _COURTESY = re.compile(
     r"|apologies|my\s+apologies|excuse\s+me|hmm*|oh|please|thank\s+you)?\W*",
     re.IGNORECASE,
 )
+_NEAR = 12
 _LONGEST_ERROR = 60
 """Characters of a reply that says nothing but that the system failed."""
 
@@ -127,7 +129,12 @@ def by_code(slot: Slot, dialog: Dialog, stated: Given, others: Sequence[Slot]) -
     if (wrong_form := _misread(slot, dialog, stated, repeats)) is not None:
         place, certain = wrong_form
         return Reaction(SlotVerdict.CONTRADICTED, Part.NONE, place, in_call, bool(again)) if certain else None
-    if another_in_call(slot, dialog, stated, others):
+    since = repeats[-1].turn if repeats else stated.turn
+    if (
+        another_in_call(slot, dialog, stated, others)
+        or _is_rejected(dialog, since)
+        or _is_turned(dialog, stated, repeats)
+    ):
         return None
     if stated.assent is not None:
         return Reaction(SlotVerdict.FILLED, Part.OFFERED, stated.value, in_call, bool(again))
@@ -139,6 +146,43 @@ def by_code(slot: Slot, dialog: Dialog, stated: Given, others: Sequence[Slot]) -
     if before:
         return Reaction(SlotVerdict.FILLED, Part.ASKED, before[-1], in_call, bool(again))
     return Reaction(SlotVerdict.FILLED, Part.NONE, None, in_call, bool(again))
+
+
+_REJECTED = re.compile(
+    r"\b(?:not|n['’]t)\s+(?:an?\s+)?(?:valid|correct|right)\s+(?:phone\s+)?(?:number|address|e-?mail|date|time|name|format|one)\b|\binvalid\b"
+    r"|\b(?:give|provide|enter|send|try)\s+(?:me\s+|us\s+)?(?:another|a\s+different|a\s+valid)\b"
+    r"|无效|不是有效|不(?:正确|合法|规范)|格式(?:错误|有误|不对)|有误|号码?(?:错误|不对|不存在)",
+    re.IGNORECASE,
+)
+
+
+def _is_rejected(dialog: Dialog, since: int) -> bool:
+    """Whether a reply turns a value down: "that is not a valid number"."""
+    return any(turn.answered and _REJECTED.search(turn.reply_text) for turn in dialog.turns[since:])
+
+
+_ROLE = re.compile(
+    r"(?:\b(?P<source>from)|\b(?P<target>to|towards?))\s+(?:the\s+)?\Z|(?:(?P<von>[从由自])|(?P<nach>[到至往飞去]))\Z",
+    re.I,
+)
+_SOURCE_AFTER = re.compile(r"\s*(?:出发|[到至飞]|to\b)", re.IGNORECASE)
+
+
+def _role(place: Span, text: str) -> str | None:
+    """Whether the way goes from there, or there."""
+    before = _ROLE.search(text, max(0, place.start - _NEAR), place.start)
+    if before:
+        return "to" if before["target"] or before["nach"] else "from"
+    return "from" if _SOURCE_AFTER.match(text, place.end) else None
+
+
+def _is_turned(dialog: Dialog, stated: Given, repeats: Sequence[Span]) -> bool:
+    """Whether replies take the way round: "from London to Paris" for "from Paris to London"."""
+    if stated.value.speaker is not Speaker.USER:
+        return False
+    wanted = _role(stated.value, dialog[stated.value.turn].sent_message)
+    roles = {_role(place, dialog[place.turn].reply_text) for place in repeats}
+    return wanted is not None and bool(roles - {None}) and wanted not in roles
 
 
 def _of_parts(slot: Slot, dialog: Dialog, stated: Given, others: Sequence[Slot]) -> Reaction | None:
@@ -236,7 +280,11 @@ def _other_value(slot: Slot, dialog: Dialog, stated: Given, others: Sequence[Slo
         reply = turn.reply_text if turn.answered else ""
         for f in reversed(values_of(slot, reply)[-MAX_FOUND:]):
             older = next((value for value in earlier if _same_value(slot, value.text, f.text)), None)
-            if differ_in(slot, stated.value.text, f.text) and _is_statement(slot, reply, f, others, older):
+            if (
+                differ_in(slot, stated.value.text, f.text)
+                and _is_statement(slot, reply, f, others, older)
+                and (older or not any(_same_value(slot, f.text, t.sent_message) for t in dialog))
+            ):
                 return span(turn.index, Speaker.AGENT, reply, f), older
     return None
 
@@ -252,6 +300,7 @@ def _is_statement(slot: Slot, reply: str, found: Found, others: Sequence[Slot], 
         and not (_RANGE.search(said.text) and not unmistakable)
         and not is_asked(reply, found.start)
         and not is_negated(reply, found.start, found.end)
+        and not BESIDES.search(said.text)
         and not THEIRS.search(said.text if older or your else reply[max(0, found.start - BEFORE) : found.start])
     )
 

@@ -18,12 +18,13 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum, auto
+from fractions import Fraction
 from functools import lru_cache
 from itertools import islice
 
 from agenteval.domain.clauses import clause_before, is_negated, negations
 from agenteval.domain.evidence import Match, Span, Speaker, cuts_negation
-from agenteval.domain.numerals import digits
+from agenteval.domain.numerals import digits, narrow, numbers
 from agenteval.domain.regex import TextTooLong, compile_pattern
 from agenteval.domain.slots import Found, SlotType, differ, find, matches, same
 from agenteval.domain.text import cuts_word, quote_form
@@ -39,14 +40,23 @@ MAX_FOUND = 100
 
 UNMISTAKABLE = {SlotType.PHONE, SlotType.EMAIL, SlotType.ID_CARD, SlotType.URL}
 CHANGE = re.compile(
-    r"改|换|更正|纠正|应该是|不是|说错|\b(?:instead|actually|chang|rather|correct|make\s+(?:it|that)|meant|no)\b",
+    r"改|换|更正|纠正|应该是|不是|不对|[哦噢啊]不|说错"
+    r"|\b(?:instead|actually|chang|rather|correct|make\s+(?:it|that)|meant|no|scratch\s+that)\b",
     re.IGNORECASE,
 )
+CHANGE_OF_MIND = re.compile(
+    r"还是|算了|等等|等一下|(?:\A|[，,。！!\s])不(?=[，,。！!\s])|更好|更合适"
+    r"|\b(?:second\s+thoughts?|wait|hang\s+on|hold\s+on|after\s+all|better|sorry|never\s?mind)\b",
+    re.IGNORECASE,
+)
+"""What may be a change, too."""
 _PARTS = (SlotType.DATE, SlotType.TIME)
 _MOMENTS = {*_PARTS, SlotType.DATETIME}
+_LOOK_BACK = 40
+"""Characters on either side of a value in which what excludes it is sought."""
 _NEAR = 16
 """Characters between the word of a change and the new value."""
-_BESIDES = re.compile(
+BESIDES = re.compile(
     r"备用|另外|还有|也可|也能|紧急|第二|(?:老婆|老公|妻子|丈夫|爱人|家人|朋友|同事|父|母|妈|爸|儿子|女儿)"
     r"|\b(?:also|another|backup|alternat\w*|secondary|second|emergency|wife|husband|friend|colleague|mother|father|mom|dad|or)\b",
     re.IGNORECASE,
@@ -74,7 +84,28 @@ def acceptable(slot: Slot, text: str) -> bool:
             return any(compile_pattern(slot.pattern).fullmatch(f.text) for f in found)
     except TextTooLong:
         return True
-    return bool(found)
+    return bool(found or _for_nothing(slot, text))
+
+
+_FOR_NOTHING = re.compile(
+    r"免费|不要钱|不收费|零元|\bfor\s+free\b|\bfree\s+of\s+charge\b|\b(?:no|without|at\s+no)\s+(?:extra\s+)?(?:charge|cost|fee)\b|\bgratis\b"
+    r"|(?:\A|\b(?:it|them|that|one|something|anything)\s+)free(?=\s*(?:please\b|[.,!;]|\Z))|\bfree\s+(?:one|option|plan|version|please)\b",
+    re.IGNORECASE,
+)
+_PRICE = re.compile(r"价|费|预算|金额|钱|price|budget|cost|fee|charge|amount|pay", re.IGNORECASE)
+
+
+def _for_nothing(slot: Slot, text: str) -> list[Found]:
+    """Where a text says that a price is 0."""
+    if slot.type is SlotType.MONEY or (
+        slot.type is SlotType.NUMBER and _PRICE.search(f"{slot.name} {slot.description}")
+    ):
+        return [Found(*m.span(), m.group(), Fraction(0)) for m in _FOR_NOTHING.finditer(text)]
+    return []
+
+
+def _is_nothing(value: str) -> bool:
+    return bool(_FOR_NOTHING.search(value)) or [v for _, _, v in numbers(narrow(value))] == [0]
 
 
 def absent(slot: Slot, dialog: Dialog) -> bool:
@@ -82,7 +113,7 @@ def absent(slot: Slot, dialog: Dialog) -> bool:
     if _INNER_ANCHOR.search(_unanchored(slot.pattern)):
         return False
     try:
-        return slot.constrained and not any(values_of(slot, text) for text in _texts(dialog))
+        return slot.constrained and not any(values_of(slot, t) or _for_nothing(slot, t) for t in _texts(dialog))
     except TextTooLong:
         return False
 
@@ -94,7 +125,10 @@ def expected_in(slot: Slot, text: str) -> list[Found]:
             return _of_pattern(pattern, text)
         case tuple() as values:
             find_value = _remembered_matches if len(text) <= SHORT else matches
-            return sorted(f for value in values for f in find_value(value, text, slot.type))
+            found = [f for value in values for f in find_value(value, text, slot.type)]
+            if any(map(_is_nothing, values)):
+                found += [f for f in _for_nothing(slot, text) if f.start not in {other.start for other in found}]
+            return sorted(found, key=lambda f: f[:2])
         case None:
             return []
 
@@ -246,7 +280,7 @@ def values_by_user(slot: Slot, dialog: Dialog, others: Sequence[Slot]) -> list[S
 def _is_about(slot: Slot, text: str, value: Span, others: Sequence[Slot]) -> bool:
     said = about(text, value.start, value.end)
     if slot.type in UNMISTAKABLE:
-        return not _BESIDES.search(said.text)
+        return not BESIDES.search(said.text)
     changed = CHANGE.search(text, max(0, value.start - _NEAR), value.start)
     return bool(slot.values) or slot.type is SlotType.TEXT or changed is not None or speaks_of(slot, said, others)
 
@@ -274,11 +308,31 @@ _REFUSED_AFTER = re.compile(
 )
 
 
+_EXCLUDED = re.compile(
+    r"\b(?:(?:any\w*|every\w*|all|any\s+\w+)\s+but|except(?:\s+for)?|other\s+than|apart\s+from|instead\s+of|rather\s+than)"
+    r"(?:\s+(?:at|on|in|the|for|a|an))*\s*\Z|(?:除了?|除开|排除)\s*\Z",
+    re.IGNORECASE,
+)
+_BUT_ALSO = re.compile(r"[还也]")
+"""What makes 除了 mean "besides"."""
+_FORMER = re.compile(
+    r"\b(?:last|previous|former|old|earlier)\s+(?:visit|appointment|booking|reservation|order|trip|stay|number|phone|address|e-?mail|time|one)\b"
+    r"|\bused\s+to\s+be\b|上次|上回|以前的|之前的|旧(?:的|号|电话|手机|地址|邮箱)|老(?:号码|地址)|原来的(?:号|电话|手机|地址|邮箱)",
+    re.IGNORECASE,
+)
+"""What tells of another occasion, or of what no longer holds."""
+
+
 def _how_said(slot: Slot, message: str, found: Found) -> _Said:
     """A negation directly before a value denies it ("不要红色"). One elsewhere in its clause may deny the value or
     something about it ("打不开热水器", "my washer does not start", "the $60 are not mine")."""
     if cuts_negation(message, found.start) or _REFUSED_AFTER.match(message, found.end):
         return _Said.DENIED
+    clause = clause_at(message, found.start)
+    if _EXCLUDED.search(message, max(0, found.start - _LOOK_BACK), found.start):
+        return _Said.UNCLEAR if _BUT_ALSO.search(message, found.end, found.end + _LOOK_BACK) else _Said.DENIED
+    if _FORMER.search(clause) and not _FORMER.search(f"{slot.name} {slot.description}".replace("_", " ")):
+        return _Said.UNCLEAR
     if not is_negated(message, found.start, found.end):
         return _Said.STATED
     denied = any(m["negation"] for m in negations(clause_before(message, found.start)))
@@ -312,10 +366,20 @@ def _answers(slot: Slot, dialog: Dialog, turn: int, found: Found) -> bool:
     return opens and turn > 0 and mentions(slot, dialog[turn - 1].reply_text)
 
 
+_FAILED = re.compile(
+    r"\A\W*(?:error|fail(?:ed|ure)?|exception)\b|\b(?:not\s+found|no\s+such|does\s+not\s+exist)\b"
+    r"|\A\W*(?:错误|失败|异常)|未找到|找不到|查无|不存在",
+    re.IGNORECASE,
+)
+"""How a result tells by itself that the call failed."""
+
+
 def _by_tool(slot: Slot, dialog: Dialog) -> Given | None:
     for turn in reversed(dialog.turns):
         results = dialog.texts(turn.index, Speaker.TOOL)
         for source, (call, result) in enumerate(zip(turn.tool_calls, results, strict=True)):
+            if call.ok is None and _FAILED.search(result):
+                continue
             if call.ok is not False and (found := expected_in(slot, result)):
                 return Given(span(turn.index, Speaker.TOOL, result, found[0], source=source))
     return None
