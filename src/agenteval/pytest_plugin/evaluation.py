@@ -4,7 +4,7 @@ import asyncio
 import inspect
 import sys
 import warnings
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -22,14 +22,16 @@ from agenteval.datasets.scenarios import load_all
 from agenteval.domain import exact
 from agenteval.domain.errors import AgentEvalError, InputError
 from agenteval.domain.json_value import Json
-from agenteval.domain.outcome import SuccessLevel
+from agenteval.domain.outcome import RuleResult, SuccessLevel
 from agenteval.domain.records import AttemptView, CaseView, Run
 from agenteval.domain.run_summary import AttemptFacts, Measure, MeasureName, RunSummary, Tally
 from agenteval.domain.scenario import Scenario
 from agenteval.domain.target import Target
-from agenteval.domain.text import language, visible
+from agenteval.domain.text import Language, language, visible
+from agenteval.reporting.figures import DIGITS, apart, number
+from agenteval.reporting.items import counted, items
 from agenteval.reporting.labels import Labels
-from agenteval.reporting.reading import turn_lines
+from agenteval.reporting.reading import Entry, broken, cause_text, holds, turn_lines
 from agenteval.reporting.report import RunReport
 from agenteval.reporting.terminal import print_report
 from agenteval.rules.build import bind
@@ -40,6 +42,8 @@ from agenteval.storage import attempts
 T = TypeVar("T")
 MOST = 1000
 """Repeats of a case, and dialogs at one time."""
+NAMED = 3
+"""Cases in the first line of a failure."""
 Agent: TypeAlias = Callable[..., Any]
 """A function of the message, or of the message and the `Session`, async or not."""
 
@@ -159,7 +163,7 @@ class Result:
     def assert_success(self) -> None:
         """Every attempt is a success. A partial success is none, and neither is what could not be judged."""
         __tracebackhide__ = True
-        if failed := self._without_success():
+        if failed := self._failed():
             self._fail(f"{len(failed)} of {len(self.cases)} cases are no success", failed)
 
     def assert_rate(self, at_least: float | str, *, measure: str = "success_rate", max_unscored: int = 0) -> None:
@@ -173,37 +177,68 @@ class Result:
         found: Measure = getattr(self.summary, measure)
         unscored = found.of - found.n
         if found.value is None or not exact.at_least(found.value, wanted) or unscored > max_unscored:
-            value = "was not measured" if found.value is None else f"is {float(found.value):.4g}"
-            message = f"{measure} {value}, wanted {float(wanted):.4g}; measured in {found.n} of {found.of} attempts"
-            self._fail(message, self._without_success())
+            digits = DIGITS if found.value is None else apart(found.value, wanted)
+            value = "was not measured" if found.value is None else f"is {number(found.value, digits)}"
+            message = (
+                f"{measure} {value}, wanted {number(wanted, digits)}; measured in {found.n} of {found.of} attempts"
+            )
+            self._fail(message, self._failed())
 
-    def _without_success(self) -> list[CaseView]:
+    def _failed(self) -> list[CaseView]:
         return [case for case in self.cases if not _succeeds(case)]
 
     def _fail(self, message: str, told: list[CaseView]) -> NoReturn:
         __tracebackhide__ = True
-        report = _in_own_loop(self._report(told))
+        lang = language("\n".join(message for case in self.cases for message in case.place.case.messages))
+        report = _in_own_loop(self._report(told, lang))
         again = f"AGENTEVAL_DATABASE_URL={self.database} agenteval report {self.run.id}"
-        raise AssertionError(f"{message}\n\n{report}\n{again}")
+        first = ": ".join(filter(None, [message, "; ".join(_in_short(told, Labels(lang)))]))
+        raise AssertionError(f"{first}\n\n{report}\n{again}")
 
-    async def _report(self, told: list[CaseView]) -> str:
+    async def _report(self, told: list[CaseView], lang: Language) -> str:
         async def cases() -> AsyncIterator[CaseView]:
             for case in told:
                 yield case
 
-        lang = language("\n".join(message for case in self.cases for message in case.place.case.messages))
         out = StringIO()
         await print_report(RunReport(self.run, self.summary, cases), lang, out)
         return out.getvalue() + "".join(_dialogs(told, Labels(lang)))
 
 
+def _in_short(told: Sequence[CaseView], labels: Labels) -> Iterator[str]:
+    """The first cases without success, each by its first such attempt: all that pytest's summary has room for."""
+    for entry in [next(_without_success(case)) for case in told[:NAMED]]:
+        what = [*broken(entry, labels), *(why for result in entry.results if (why := _shortfall(result, labels)))]
+        yield " ".join(visible(labels("colon").join([entry.name(labels), labels.listed(what)])).split())
+    if len(told) > NAMED:
+        yield f"{len(told) - NAMED} more"
+
+
+def _shortfall(result: RuleResult, labels: Labels) -> str:
+    """A rule that did not pass, or of which something is missing, with what; empty when it is fulfilled."""
+    items_ = [item for item in items(result.detail) if item.counts]
+    if not result.applicable or (holds(result) and all(item.good for item in items_)):
+        return ""
+    what = counted(result, labels) or (cause_text(result, labels) if result.cause else result.reason)
+    return labels("aside", what=result.label, note=what) if what else result.label
+
+
 def _dialogs(told: Iterable[CaseView], labels: Labels) -> Iterator[str]:
     """What was said where there was no success."""
-    for case in told:
-        for attempt in _counted(case):
-            if not _is_success(attempt):
-                lines = [line for turn in attempt.dialog for line in turn_lines(turn, labels)]
-                yield "\n".join(["", case.place.case.id, *(f"  {visible(line)}" for line in lines), ""])
+    for entry in (entry for case in told for entry in _without_success(case)):
+        turns = entry.attempt.dialog if entry.attempt else ()
+        lines = [line for turn in turns for line in turn_lines(turn, labels)]
+        yield "\n".join(["", entry.name(labels), *(f"  {visible(line)}" for line in lines), ""])
+
+
+def _without_success(case: CaseView) -> Iterator[Entry]:
+    """Its attempts, or itself if there is none."""
+    attempts = _counted(case)
+    for attempt in attempts:
+        if not _is_success(attempt):
+            yield Entry(case.place, attempt, attempt.key.repeat if len(attempts) > 1 else None)
+    if not attempts:
+        yield Entry(case.place, None)
 
 
 def _rate(given: float | str) -> Fraction:

@@ -1,5 +1,7 @@
 """The pytest plug-in, as the author of a test suite sees it."""
 
+import json
+import re
 import subprocess
 import sys
 
@@ -52,6 +54,7 @@ def good(message):
 def forgetful(message):
     return "请问您的电话？"
 """
+NEVER = {"expectation": {"keywords_any": ["never said"]}}
 # That the plug-in is loaded already is due to these tests.
 INI = """
 [pytest]
@@ -123,6 +126,42 @@ def test_a_failure_says_which_slot_and_step_where_and_by_which_words(suite: Suit
     ):
         assert said in shown, said
     assert "evaluation.py" not in shown  # the traceback ends in the test
+
+
+def first_line(ended: pytest.RunResult) -> str:
+    """All that the summary at the end of a log has of a failure, when it is not cut to the width of a terminal."""
+    (line,) = re.findall("^E +AssertionError: (.*)", ended.stdout.str(), re.MULTILINE)
+    return str(line)
+
+
+def test_the_first_line_names_the_first_failing_cases_and_what_is_missing(suite: Suite) -> None:
+    said = first_line(
+        suite.run('def test_booking(agenteval): agenteval.run("booking.yaml", target=forgetful).assert_success()')
+    )
+    assert said == (
+        "3 of 3 cases are no success: book：task_completion（槽位 0/1 缺 phone · 步骤 0/1 缺 confirm）; "
+        "hello：keyword_match（满足 0/1 项条件；缺少：您好。）; polite：llm_score（需要评审模型）"
+    )
+    many = {"name": "many", "cases": [{"id": f"c{n}", "messages": ["hi"], **NEVER} for n in range(5)]}
+    suite.write("tests/many.yaml", json.dumps(many))
+    said = first_line(suite.run('def test_many(agenteval): agenteval.run("many.yaml", good).assert_rate(0.5)'))
+    assert said.startswith("success_rate is 0, wanted 0.5; measured in 5 of 5 attempts: c0: expectation.keywords_any (")
+    assert said.endswith("; 2 more")
+
+
+def test_repeats_are_told_apart_and_so_are_two_rates(suite: Suite) -> None:
+    ended = suite.run(
+        """
+def test_repeats(agenteval):
+    replies = iter(["您好", "", ""])
+    result = agenteval.run("booking.yaml", lambda message: next(replies) if message == "您好" else "", repeats=3)
+    result.case("hello").assert_rate(0.33334)
+"""
+    )
+    said = first_line(ended)
+    assert said.startswith("success_rate is 0.33333, wanted 0.33334; measured in 3 of 3 attempts: hello · 第 ")
+    headings = [line for line in ended.outlines if re.fullmatch(r"E +hello · 第 \d 次重复", line)]
+    assert len(set(headings)) == 2
 
 
 def test_only_the_cases_that_are_no_success_are_told(suite: Suite) -> None:
