@@ -2,7 +2,8 @@
 
 import asyncio
 from collections.abc import Awaitable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields
+from operator import attrgetter
 from typing import Any
 
 from agenteval.domain.json_value import canonical
@@ -131,11 +132,8 @@ def _skipped(bound: BoundRule, error: str) -> RuleResult:
 
 def _placed(result: RuleResult, bound: BoundRule) -> RuleResult:
     """The result in its case: what the scenario decided about the rule."""
-    return replace(
-        result,
-        label=bound.label,
-        layer=bound.layer,
-        weight=bound.spec.weight,
-        hard=bound.hard,
-        implicit=bound.implicit,
-    )
+    return RuleResult(*_OWN(result), bound.label, bound.layer, bound.spec.weight, bound.hard, bound.implicit)  # type: ignore[call-arg]
+
+
+_OWN = attrgetter(*(f.name for f in fields(RuleResult)[:-5]))
+"""All but what the case decides, in 3 µs together with the result; `replace` takes 5."""

@@ -4,7 +4,7 @@ import asyncio
 import threading
 from collections.abc import Awaitable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from itertools import count
@@ -113,8 +113,11 @@ async def test_two_rules_that_ask_the_same_share_the_answer() -> None:
 
 
 async def test_a_result_is_placed_in_its_case() -> None:
-    (result,) = (await judged(bound(Chain(), "mine", layer=Layer.L2, hard=True))).results
-    assert (result.label, result.layer, result.hard, result.version) == ("mine", Layer.L2, True, "1")
+    rule = BoundRule(Chain(), RuleSpec("chain", weight=Fraction(3)), "mine", Layer.L2, hard=True, implicit=True)
+    (result,) = (await judged(rule)).results
+    found = Chain().scored(1, passed=True, reason="1 answers")
+    place = replace(found, label="mine", layer=Layer.L2, weight=Fraction(3), hard=True, implicit=True)
+    assert result == place
 
 
 async def test_a_rule_may_conclude_later() -> None:
