@@ -293,7 +293,7 @@ def _target(
         at_once = concurrency or target.max_concurrency
         yield replace(target, max_concurrency=at_once), {**written, "max_concurrency": at_once}
         return
-    name = getattr(given, "__qualname__", type(given).__qualname__)
+    name = _name(given)
     number = f"agent_{next(_NUMBERS)}"
     setattr(_AGENTS, number, _called(given, loop))
     try:
@@ -305,12 +305,14 @@ def _target(
 
 
 def _called(given: Agent, loop: asyncio.AbstractEventLoop | None) -> Agent:
-    """As the channel calls it: with message and session. What it awaits happens in `loop`, if there is one."""
-    try:
-        inspect.signature(given).bind("message", "session")
-        with_session = True
-    except TypeError:
-        with_session = False
+    """As the channel calls it: with message and session. What it awaits happens in `loop`, if there is one. Raises
+    InputError when it takes neither both nor the message alone."""
+    with_session = _takes(given, "message", "session")
+    if not with_session and not _takes(given, "message"):
+        raise InputError(
+            f"the agent {_name(given)}{inspect.signature(given)} cannot be called with a message",
+            fix="it must take (message) or (message, session)",
+        )
 
     async def awaited(answer: Awaitable[Any]) -> Any:
         return await answer
@@ -322,6 +324,20 @@ def _called(given: Agent, loop: asyncio.AbstractEventLoop | None) -> Agent:
         return answer
 
     return called
+
+
+def _takes(given: Agent, *arguments: str) -> bool:
+    try:
+        inspect.signature(given).bind(*arguments)
+    except TypeError:
+        return False
+    except ValueError:  # of some that are not written in Python nothing is known
+        return len(arguments) == 1
+    return True
+
+
+def _name(given: Agent) -> str:
+    return str(getattr(given, "__qualname__", type(given).__qualname__))
 
 
 # ---- where it happens ------------------------------------------------------------------------------------------------

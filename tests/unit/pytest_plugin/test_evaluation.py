@@ -311,6 +311,21 @@ def test_booking(agenteval): agenteval.run("booking.yaml", broken).case("hello")
     assert "order 17" in ended.stdout.str()
 
 
+@pytest.mark.parametrize("signature", ["()", "(message, session, channel)", "(*, message)"])
+def test_an_agent_that_takes_no_message_is_named_with_what_it_should_take(suite: Suite, signature: str) -> None:
+    ended = suite.run(
+        f"""
+def answer{signature}: return "hi"
+def test_booking(agenteval): agenteval.run("booking.yaml", answer)
+"""
+    )
+    ended.assert_outcomes(failed=1)
+    (error,) = (line for line in ended.outlines if line.startswith("E  "))
+    assert f"the agent answer{signature} cannot be called with a message" in error
+    assert error.endswith("(it must take (message) or (message, session))")
+    assert "evaluation.py" not in ended.stdout.str()
+
+
 def test_dialogs_are_held_one_by_one_unless_more_are_wanted(suite: Suite) -> None:
     suite.run(
         """
@@ -407,7 +422,7 @@ def test_the_suites_of_the_guide_pass(suite: Suite) -> None:
     for block in blocks(ROOT / "docs" / "how-to" / "test-with-pytest.md"):
         if block.file:
             suite.write(f"tests/{block.file}", block.text)
-    suite.run("").assert_outcomes(passed=6)
+    suite.run("").assert_outcomes(passed=7)
 
 
 def test_pytest_starts_as_fast_as_without_it_and_nobody_else_needs_pytest() -> None:
