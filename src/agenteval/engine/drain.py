@@ -6,6 +6,9 @@ from typing import Any, TypeVar
 
 W = TypeVar("W")
 
+_TURN_S = 0.005
+"""For so long a worker may go on when nothing that it does needs to be waited for; then it is the others' turn."""
+
 
 async def drain(
     source: AsyncIterator[W], attempt: Callable[[W], Awaitable[None]], *, workers: int, stop: asyncio.Event
@@ -15,16 +18,26 @@ async def drain(
     When `stop` is set, running attempts are cancelled and it returns. When an attempt raises, the others are cancelled
     and the error is raised.
     """
-    pulling = asyncio.Lock()
+    loop = asyncio.get_running_loop()
+    free = asyncio.Event()  # an async generator cannot be advanced by two at once; a lock is handed on with every item
+    free.set()
 
     async def work() -> None:
+        turn_s = loop.time()
         while True:
-            async with pulling:  # an async generator cannot be advanced by two at once
-                try:
-                    item = await anext(source)
-                except StopAsyncIteration:
-                    return
+            while not free.is_set():
+                await free.wait()
+            free.clear()
+            try:
+                item = await anext(source)
+            except StopAsyncIteration:
+                return
+            finally:
+                free.set()
             await attempt(item)
+            if loop.time() - turn_s > _TURN_S:
+                await asyncio.sleep(0)
+                turn_s = loop.time()
 
     stopping = asyncio.create_task(stop.wait())
     pool = [asyncio.create_task(work()) for _ in range(workers)]

@@ -83,6 +83,23 @@ async def test_a_stop_cancels_what_runs_and_returns_promptly() -> None:
     assert time.monotonic() - started_s < 1
 
 
+async def test_work_that_waits_for_nothing_leaves_the_loop_to_others_all_the_same() -> None:
+    many, done = 2_000_000, 0
+
+    async def source() -> AsyncIterator[int]:
+        for n in range(many):
+            yield n
+
+    async def attempt(_: int) -> None:
+        nonlocal done
+        done += 1
+
+    stop = asyncio.Event()
+    asyncio.get_running_loop().call_later(0.01, stop.set)
+    await drain(source(), attempt, workers=2, stop=stop)
+    assert 0 < done < many
+
+
 async def test_a_stop_that_was_asked_for_before_does_nothing() -> None:
     stop = asyncio.Event()
     stop.set()
