@@ -237,7 +237,7 @@ def _column_writer(kind: Any) -> Callable[[Any], Any] | None:
     if kind is datetime:
         return time_text
     if isinstance(kind, type) and issubclass(kind, StrEnum):
-        return attrgetter("value")
+        return str  # a third of the time that `value` takes
     if kind in _PLAIN or _is_text_literal(kind):
         return None
     if get_origin(kind) is tuple:
