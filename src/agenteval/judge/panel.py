@@ -80,6 +80,8 @@ class ByCode:
 
     async def answer(self, dialog: Dialog, asks: Sequence[Ask], *, until_s: float | None = None) -> Said:
         questions = [ask for ask in asks if isinstance(ask, Question) and ask.code]
+        if not questions:
+            return Said()
         left_s = inf if until_s is None else max(until_s - asyncio.get_running_loop().time(), GRACE_S)
         given_up = Event()
 
