@@ -58,6 +58,7 @@ def review(
 
     invocation: Invocation = context.obj
     invocation.writes(out, reads=[given] if given else [])
+    settings = invocation.settings()
     if out and (out.suffix.lower() not in FORMATS or out.exists()):
         message = "exists, and may hold verdicts" if out.exists() else "is neither .csv nor .jsonl"
         raise InputError(message, where=str(out), fix="name another file")
@@ -66,7 +67,7 @@ def review(
 
     async def work() -> int:
         code = 0
-        async with app(invocation.settings(), create=False) as wired:
+        async with app(settings, create=False) as wired:
             found = await reports.find(wired, run)
             labels = Labels(lang or await reports.spoken(attempts.views(wired.store, found.id)))
             if given:
