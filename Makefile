@@ -24,7 +24,7 @@ test: $(DEV) ## run every test that needs no service
 	$(BIN)/pytest
 
 audit: $(DEV) ## run the same tests with the full counts: more kills, more generated examples
-	AGENTEVAL_AUDIT=1 $(BIN)/pytest
+	FULL_COUNTS=1 $(BIN)/pytest
 
 bench: $(DEV) ## measure speed, uptake, faulty answers and attacks: some minutes
 	$(BIN)/python -m benchmarks.speed

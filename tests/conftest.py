@@ -1,11 +1,11 @@
-"""Two sizes of the same suite: quick by default, the full counts with AGENTEVAL_AUDIT=1 (`make audit`)."""
+"""Two sizes of the same suite: quick by default, the full counts with FULL_COUNTS=1 (`make audit`)."""
 
 import os
 
 import pytest
 from hypothesis import settings
 
-AUDIT = os.environ.get("AGENTEVAL_AUDIT") == "1"
+AUDIT = os.environ.get("FULL_COUNTS") == "1"
 
 # The quick profile draws the same examples everywhere, so that red is red for everybody; the audit looks for new ones.
 settings.register_profile("fast", max_examples=50, deadline=None, derandomize=True)
