@@ -252,8 +252,7 @@ EXIT_CODES = {
     ),
     3: (
         "A run, a judgement or a report could not be completed.",
-        "the agent cannot be reached; the judge refuses the key, or failed at a dialog; no space is left on the disk; "
-        "`--min-pass-rate 0.9` of a run that is not complete",
+        "no way to the agent; the judge refuses the key, or failed at a dialog; a run to be gated has not ended",
     ),
     129: ("Stopped by SIGHUP: the terminal was closed.", "what was done is kept: `agenteval run --resume last`"),
     130: ("Stopped by Ctrl-C (SIGINT).", "the same"),

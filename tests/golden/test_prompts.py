@@ -9,7 +9,8 @@ import orjson
 import pytest
 
 from agenteval.domain.questions import Cause, Unscored
-from tests.fakes.scripted_case import NO_MODEL, Bench, Judgement, MemoryMemo, dialog_of
+from tests.fakes.memory_memo import MemoryMemo
+from tests.fakes.scripted_case import NO_MODEL, Bench, Judgement, dialog_of
 from tests.fakes.scripted_judge import system_prompt, transcript
 from tests.fakes.scripted_model import Request
 from tests.golden.conftest import DIALOGS
