@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from agenteval.reporting.labels import Labels
 
 
+CSV, JSONL = ".csv", ".jsonl"
+
+
 def review(
     context: typer.Context,
     *,
@@ -59,7 +62,7 @@ def review(
     invocation: Invocation = context.obj
     invocation.writes(out, reads=[given] if given else [])
     settings = invocation.settings()
-    if out and (out.suffix.lower() not in FORMATS or out.exists()):
+    if out and (out.suffix.lower() not in (CSV, JSONL) or out.exists()):
         message = "exists, and may hold verdicts" if out.exists() else "is neither .csv nor .jsonl"
         raise InputError(message, where=str(out), fix="name another file")
     if not (out or given) and not as_json and not sys.stdin.isatty():
@@ -96,15 +99,14 @@ async def _take(app: "App", run: "Run", path: Path, by: str, invocation: Invocat
 
 
 def _write(run: "Run", waiting: "list[Waiting]", path: Path, labels: "Labels", invocation: Invocation) -> None:
-    from agenteval.reporting import review_queue
+    from agenteval.reporting.review_queue import csv_rows, json_rows
 
+    rows = csv_rows if path.suffix.lower() == CSV else json_rows
     with output.replacing(path) as file:
-        file.writelines(getattr(review_queue, FORMATS[path.suffix.lower()])(waiting, labels))
+        file.writelines(rows(waiting, labels))
     told = f"fill in the column verdict, then: agenteval review {run.id} --in {path}" if waiting else "nothing waits"
     invocation.note(f"items written to {path}: {len(waiting)}; {told}")
 
-
-FORMATS = {".csv": "csv_rows", ".jsonl": "json_rows"}
 
 # ---- on a terminal ---------------------------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ import csv
 import io
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -37,7 +37,7 @@ COLUMNS: Mapping[str, Sequence[str]] = {
 _REQUIRED = ("input", "actual_output")
 _DELIMITERS = ",;\t"
 _MOST_COLUMNS = 1_000
-TOLD_DELIMITER = re.compile(r'"?sep=(\t|[^\s\w"])"?\r?$', re.IGNORECASE | re.MULTILINE)
+_TOLD_DELIMITER = re.compile(r'"?sep=(\t|[^\s\w"])"?\r?$', re.IGNORECASE | re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +63,7 @@ class Table:
 
 def read(text: str, name: str) -> Table:
     """Raises InputError when the header does not tell the columns."""
-    csv.field_size_limit(MAX_BYTES)  # of the whole process; the default is 131,072
-    told = TOLD_DELIMITER.match(text)
-    text = text[told.end() :] if told else text  # what is left of the line is a blank one, and counts
-    reader = _reader(text, told[1] if told else _delimiter(text))
+    reader = table_reader(text, _delimiter)
     header: _Header | None = None
     rows, problems = [], Problems()
     number = 0
@@ -92,6 +89,14 @@ def read(text: str, name: str) -> Table:
     if header is None:
         raise InputError("holds no dialog", where=name)
     return Table(tuple(rows), header.titles, header.unused, header.notes, problems)
+
+
+def table_reader(text: str, delimiter_of: Callable[[str], str]) -> Any:
+    """Rows of cells, by the delimiter that a first line tells, or else that `delimiter_of` finds."""
+    csv.field_size_limit(MAX_BYTES)  # of the whole process; the default is 131,072
+    told = _TOLD_DELIMITER.match(text)
+    text = text[told.end() :] if told else text  # what is left of the line is a blank one, and counts
+    return _reader(text, told[1] if told else delimiter_of(text))
 
 
 def _delimiter(text: str) -> str:

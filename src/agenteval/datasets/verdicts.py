@@ -1,7 +1,6 @@
 """What people filled into the file of a review queue: CSV, or JSONL. A row without a verdict says nothing."""
 
 import csv
-import io
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Any
 import orjson
 
 from agenteval.datasets import files
-from agenteval.datasets.csv import TOLD_DELIMITER
+from agenteval.datasets.csv import table_reader
 from agenteval.datasets.dialogs import UTF_16
 from agenteval.datasets.document import Problems
 from agenteval.domain.errors import InputError
@@ -64,18 +63,14 @@ def _statement(row: Mapping[str, str], where: str) -> Statement:
 
 
 def _csv_rows(text: str, path: Path) -> Iterator[tuple[str, Mapping[str, str] | InputError]]:
-    csv.field_size_limit(files.MAX_BYTES)
-    told = TOLD_DELIMITER.match(text)
-    text = text[told.end() :].lstrip("\r\n") if told else text
-    first = text.split("\n", 1)[0]
-    delimiter = told[1] if told else max(",;\t", key=first.count)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    rows = enumerate(table_reader(text, _delimiter), 1)
     number = 1
     try:
-        header = [title.strip().lower() for title in next(reader, [])]
+        number, titles = next(((n, cells) for n, cells in rows if cells), (number, []))
+        header = [title.strip().lower() for title in titles]
         if missing := [name for name in _NEEDED if name not in header]:
             raise InputError(f"there is no column {', '.join(missing)}", where=str(path))
-        for number, cells in enumerate(reader, 2):
+        for number, cells in rows:
             where = f"{path}: row {number}"
             if len(cells) > len(header):
                 yield where, InputError(f"has {len(cells)} cells, the header has {len(header)}", where=where)
@@ -87,6 +82,11 @@ def _csv_rows(text: str, path: Path) -> Iterator[tuple[str, Mapping[str, str] | 
     except csv.Error as error:
         where = f"{path}: row {number + 1}"
         yield where, InputError(f"is no CSV: {error}", where=where)
+
+
+def _delimiter(text: str) -> str:
+    header = text.split("\n", 1)[0]
+    return max(",;\t", key=header.count)
 
 
 def _json_rows(text: str, path: Path) -> Iterator[tuple[str, Mapping[str, str] | InputError]]:

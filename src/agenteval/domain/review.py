@@ -1,6 +1,6 @@
 """What people say of the items of a judged dialog: a slot, a step, an intent, a score, a finding."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from datetime import datetime
 from enum import StrEnum
@@ -142,6 +142,11 @@ class Review:
     note: str
     by: str
     at: datetime
+
+
+def latest(reviews: Iterable[Review]) -> dict[tuple[str, str], Review]:
+    """Those that count, by attempt and question, of `reviews` from the oldest on."""
+    return {(review.attempt_id, review.key): review for review in reviews}
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from agenteval.domain.outcome import CaseOutcome, Source
 from agenteval.domain.questions import Judged, Reviewed, value_from_json
@@ -14,10 +15,9 @@ from agenteval.judge.panel import Panel
 from agenteval.rules.build import BoundRule
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ReviewedCase:
-    """A dialog and its judgement by the machine alone. `items`: what people can review, by the rule's label and the
-    item's name."""
+    """A dialog and its judgement by the machine alone."""
 
     case: Case
     dialog: Dialog
@@ -25,48 +25,44 @@ class ReviewedCase:
     panel: Panel
     time: TimeLimit
     machine: Evaluation
-    items: Mapping[tuple[str, str], ReviewItem]
 
     @classmethod
     async def of(
         cls, case: Case, dialog: Dialog, rules: Sequence[BoundRule], panel: Panel, time: TimeLimit
     ) -> "ReviewedCase":
         machine = await evaluate(case, dialog, rules, panel, EffectivePolicy.of(case.policy), time=time)
-        return cls(case, dialog, rules, panel, time, machine, _items(case, dialog, rules, machine))
+        return cls(case, dialog, rules, panel, time, machine)
+
+    @cached_property
+    def items(self) -> Mapping[tuple[str, str], ReviewItem]:
+        """What people can review, by the rule's label and the item's name."""
+        return self.items_of(self.machine)
+
+    def items_of(self, evaluation: Evaluation) -> Mapping[tuple[str, str], ReviewItem]:
+        return {
+            (bound.label, item.name): item
+            for bound in self.rules
+            for item in bound.rule.review_items(self.case, self.dialog, evaluation.answers)
+        }
 
     async def with_reviews(self, reviews: Sequence[Review]) -> Evaluation:
         """The machine's judgement but for what people said, the last of each item."""
-        asks = {item.ask.key: item.ask for item in self.items.values()}
-        said = {
-            review.key: None
-            if review.value is None
-            else Judged(
-                value_from_json(asks[review.key], review.value),
+        last = {review.key: review for review in reviews}
+        asks = {item.ask.key: item.ask for item in self.items.values()} if last else {}
+        people = {
+            key: Judged(
+                value_from_json(asks[key], review.value),
                 by=f"person:{review.by}",
                 reviewed=Reviewed(review.machine, review.note),
             )
-            for review in reviews
-            if review.key in asks
+            for key, review in last.items()
+            if key in asks and review.value is not None
         }
-        people = {key: judged for key, judged in said.items() if judged is not None}
         if not people:
             return self.machine
         policy = EffectivePolicy.of(self.case.policy)
         found = await evaluate(self.case, self.dialog, self.rules, self.panel, policy, time=self.time, reviews=people)
         return replace(found, outcome=_by_review(self.machine.outcome, found.outcome))
-
-    def items_of(self, evaluation: Evaluation) -> Mapping[tuple[str, str], ReviewItem]:
-        return _items(self.case, self.dialog, self.rules, evaluation)
-
-
-def _items(
-    case: Case, dialog: Dialog, rules: Sequence[BoundRule], evaluation: Evaluation
-) -> dict[tuple[str, str], ReviewItem]:
-    return {
-        (bound.label, item.name): item
-        for bound in rules
-        for item in bound.rule.review_items(case, dialog, evaluation.answers)
-    }
 
 
 def _by_review(machine: CaseOutcome, found: CaseOutcome) -> CaseOutcome:

@@ -37,14 +37,14 @@ MAX_CELL = 32_767
 
 
 async def csv_report(report: RunReport) -> AsyncIterator[str]:
-    yield "\ufeff" + _lines([COLUMNS])
+    yield "\ufeff" + csv_lines([COLUMNS])
     async for entry in entries(report):
         attempt = {"run_id": report.run.id, **_attempt(entry)}
         rows = [attempt | _result(result) | _reviewed(entry, result.label) for result in entry.results] or [attempt]
-        yield _lines([_cell(row.get(name)) for name in COLUMNS] for row in rows)
+        yield csv_lines([_cell(row.get(name)) for name in COLUMNS] for row in rows)
 
 
-def _lines(rows: Iterable[Iterable[str]]) -> str:
+def csv_lines(rows: Iterable[Iterable[str]]) -> str:
     text = StringIO()
     csv.writer(text, lineterminator="\r\n").writerows(rows)
     return text.getvalue()

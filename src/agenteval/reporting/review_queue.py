@@ -1,8 +1,6 @@
 """What waits for a person: as rows of a file to fill in, or one by one."""
 
-import csv
 from collections.abc import Iterable, Iterator
-from io import StringIO
 from typing import Any
 
 import orjson
@@ -12,6 +10,7 @@ from agenteval.domain.json_value import as_text
 from agenteval.domain.questions import Question
 from agenteval.domain.records import Waiting
 from agenteval.domain.review import UNCLEAR
+from agenteval.reporting.csv_report import csv_lines
 from agenteval.reporting.escape import for_csv
 from agenteval.reporting.labels import Labels
 from agenteval.reporting.reading import reply_text
@@ -25,21 +24,15 @@ COLUMNS = (
 
 def csv_rows(waiting: Iterable[Waiting], labels: Labels) -> Iterator[str]:
     """For spreadsheets: UTF-8 with a byte order mark."""
-    yield "\ufeff" + _line(COLUMNS)
+    yield "\ufeff" + csv_lines([COLUMNS])
     for one in waiting:
         row = _row(one, labels)
-        yield _line(for_csv(str(row[name])) for name in COLUMNS)
+        yield csv_lines([[for_csv(str(row[name])) for name in COLUMNS]])
 
 
 def json_rows(waiting: Iterable[Waiting], labels: Labels) -> Iterator[str]:
     for one in waiting:
         yield orjson.dumps(_row(one, labels), option=orjson.OPT_APPEND_NEWLINE).decode()
-
-
-def _line(cells: Iterable[str]) -> str:
-    text = StringIO()
-    csv.writer(text, lineterminator="\r\n").writerow(cells)
-    return text.getvalue()
 
 
 def _row(one: Waiting, labels: Labels) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from agenteval.domain.comparison import CaseOutcomes, RunComparison, Setting, co
 from agenteval.domain.errors import NotFound
 from agenteval.domain.json_value import Json, below, canonical
 from agenteval.domain.records import Run
-from agenteval.domain.review import UNCLEAR
+from agenteval.domain.review import UNCLEAR, latest
 from agenteval.storage import attempts, reviews, runs
 from agenteval.storage.store import Store
 
@@ -39,8 +39,8 @@ async def comparison(store: Store, before: Run, after: Run) -> RunComparison:
 async def _settings(store: Store, run: Run) -> Mapping[str, Json]:
     """Where nothing was set by rescoring, this is no other setting than those that were. What people overruled is one:
     it changes outcomes, and the agent has no part in it."""
-    last = {(review.attempt_id, review.key): review for review in await reviews.of_run(store, run.id)}
-    overruled = sum(review.word not in (review.machine, UNCLEAR) for review in last.values())
+    last = latest(await reviews.of_run(store, run.id)).values()
+    overruled = sum(review.word not in (review.machine, UNCLEAR) for review in last)
     return {"set": {}, **run.config, **({OVERRULED: overruled} if overruled else {})}
 
 

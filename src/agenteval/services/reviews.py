@@ -19,7 +19,7 @@ from agenteval.domain.outcome import RuleResult
 from agenteval.domain.ports import Clock
 from agenteval.domain.questions import Judged, value_to_json
 from agenteval.domain.records import AttemptView, Run, RunCase, Waiting
-from agenteval.domain.review import UNCLEAR, KindFigures, Queue, Review, ReviewFigures, ReviewItem, Statement
+from agenteval.domain.review import UNCLEAR, KindFigures, Queue, Review, ReviewFigures, ReviewItem, Statement, latest
 from agenteval.domain.scenario import Layer
 from agenteval.domain.text import fold
 from agenteval.engine.review import ReviewedCase
@@ -88,7 +88,7 @@ class Reviews:
 
     async def figures(self, run: Run) -> ReviewFigures | None:
         """None when nobody has reviewed anything."""
-        last = {(review.attempt_id, review.key): review for review in await reviews.of_run(self._store, run.id)}
+        last = latest(await reviews.of_run(self._store, run.id))
         if not last:
             return None
         judged: defaultdict[str, Counter[bool]] = defaultdict(Counter)

@@ -111,6 +111,10 @@ class Columns(Generic[T]):
                 columns[i] = write(columns[i])
         return tuple(columns)
 
+    def named(self, value: T) -> dict[str, Any]:
+        """The columns by their names, as SQLAlchemy takes a row."""
+        return dict(zip(self.names, self.row(value), strict=True))
+
     def load(self, row: Mapping[Any, Any], **more: Any) -> T:
         """From the fields that the row holds, and `more`."""
         with sound(self._table, row):

@@ -32,13 +32,13 @@ async def add(store: Store, reviewed: Sequence[Reviewed]) -> None:
             of_attempt = select(func.count()).select_from(REVIEWS).where(REVIEWS.c.attempt_id == one.attempt_id)
             if await connection.scalar(of_attempt) != one.seen:
                 raise StorageError(f"somebody else reviewed case {one.case_id!r} just now", fix="look at it again")
-            await connection.execute(insert(REVIEWS), list(map(_row, one.reviews)))
-            outcome = dict(zip(OUTCOME.names, OUTCOME.row(one.outcome), strict=True))
-            await connection.execute(update(ATTEMPTS).where(ATTEMPTS.c.id == one.attempt_id).values(outcome))
+            await connection.execute(insert(REVIEWS), list(map(REVIEW.named, one.reviews)))
+            await connection.execute(
+                update(ATTEMPTS).where(ATTEMPTS.c.id == one.attempt_id).values(OUTCOME.named(one.outcome))
+            )
             await connection.execute(delete(RESULTS).where(RESULTS.c.attempt_id == one.attempt_id))
             results = [
-                {"attempt_id": one.attempt_id, "n": n, **dict(zip(RESULT.names, RESULT.row(result), strict=True))}
-                for n, result in enumerate(one.results)
+                {"attempt_id": one.attempt_id, "n": n, **RESULT.named(result)} for n, result in enumerate(one.results)
             ]
             await connection.execute(insert(RESULTS), results)
 
@@ -47,7 +47,7 @@ async def copy(store: Store, reviews: Sequence[Review]) -> None:
     """Reviews of attempts whose results are derived with them already."""
     if reviews:
         async with store.write() as connection:
-            await connection.execute(insert(REVIEWS), list(map(_row, reviews)))
+            await connection.execute(insert(REVIEWS), list(map(REVIEW.named, reviews)))
 
 
 async def of_run(store: Store, run_id: str) -> list[Review]:
@@ -55,7 +55,3 @@ async def of_run(store: Store, run_id: str) -> list[Review]:
     query = select(REVIEWS).join(ATTEMPTS).where(ATTEMPTS.c.run_id == run_id).order_by(REVIEWS.c.at, REVIEWS.c.id)
     async with store.read() as connection:
         return [REVIEW.load(row) for row in (await connection.execute(query)).mappings()]
-
-
-def _row(review: Review) -> dict[str, object]:
-    return dict(zip(REVIEW.names, REVIEW.row(review), strict=True))

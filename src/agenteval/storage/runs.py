@@ -86,7 +86,7 @@ class RunStats:
 async def create(store: Store, run: Run, cases: Iterable[RunCase]) -> None:
     """Store a run with all its cases, or nothing."""
     async with store.write() as connection:
-        await connection.execute(insert(RUNS).values(dict(zip(RUN.names, RUN.row(run), strict=True))))
+        await connection.execute(insert(RUNS).values(RUN.named(run)))
         rest = iter(cases)
         while page := list(islice(rest, PAGE)):
             await connection.execute(insert(RUN_CASES), [_case_row(run.id, place) for place in page])
