@@ -30,6 +30,7 @@ from agenteval.rules.completion.offers import assents, ruled_out
 from agenteval.rules.completion.values import (
     CHANGE,
     MAX_FOUND,
+    MOMENTS,
     UNMISTAKABLE,
     Given,
     differ_in,
@@ -103,7 +104,6 @@ _SENT_TO = re.compile(
     re.IGNORECASE,
 )
 _SIMILAR = 0.6
-_MOMENTS = {SlotType.DATE, SlotType.TIME, SlotType.DATETIME}
 _NOT_JUST_THIS = re.compile(
     r"已经?于|其他|别的|另|上次|之前|原[来先]|已被|提醒|回访|回电|电话|短信|配送|取件|接送"
     r"|\b(?:from|already|last|previous\w*|originally|another|others?|else|remind\w*|call\w*|alarm|alert|notif\w+|survey|deliver\w*|taxi|follow-?up)\b",
@@ -217,7 +217,7 @@ def _is_loose(slot: Slot) -> bool:
 
 def _alike(slot: Slot, other: Slot) -> bool:
     types = {slot.type, other.type}
-    return len(types) == 1 or (SlotType.DATETIME in types and types <= _MOMENTS)
+    return len(types) == 1 or (SlotType.DATETIME in types and types <= MOMENTS)
 
 
 def _rivals(slot: Slot, reply: str, dialog: Dialog, stated: Given, others: Sequence[Slot]) -> Iterator[Found]:
@@ -248,7 +248,7 @@ def _is_something_else(slot: Slot, reply: str, found: Found, dialog: Dialog) -> 
         numbered = slot.type is not SlotType.EMAIL and OTHER_NUMBER.search(said)
         another = numbered or _TO_BE_CALLED.search(said) or THEIRS.search(told)
         return bool(another) and not _is_said(slot, dialog.turns, found)
-    if slot.type not in _MOMENTS:
+    if slot.type not in MOMENTS:
         return False
     label = reply[max(0, found.start - _LABEL) : found.start]  # of a range: "营业时间：9:00-18:00"
     return _OTHER_EVENT.search(said + label) is not None or _is_bound(reply, found.start, found.end)
@@ -305,7 +305,7 @@ def _contradicts(slot: Slot, dialog: Dialog, place: Span, stated: Given) -> bool
         arranged = _is_slip(place.text, stated.value.text)
     else:
         people = slot.type is SlotType.NUMBER and _OF_PEOPLE.search(_label(slot)) is not None
-        arranged = (slot.type in _MOMENTS or people) and _is_arranged(reply, place.start, place.end)
+        arranged = (slot.type in MOMENTS or people) and _is_arranged(reply, place.start, place.end)
         arranged = arranged or (people and _labels_people(reply, place.start, place.end))
     return (
         arranged

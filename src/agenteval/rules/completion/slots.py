@@ -40,7 +40,7 @@ from agenteval.rules.completion.wording import quotable
 
 Levels = Mapping[Uptake, bool | None]
 
-_MOMENTS = {
+_OVERLAPPING = {
     SlotType.DATE: {SlotType.DATE, SlotType.DATETIME},
     SlotType.TIME: {SlotType.TIME, SlotType.DATETIME},
     SlotType.DATETIME: {SlotType.DATE, SlotType.TIME, SlotType.DATETIME},
@@ -175,13 +175,13 @@ def conclude(slot: Slot, dialog: Dialog, answer: Judged[SlotAnswer] | Unscored, 
 
 
 _HOUSE_NUMBER = re.compile(r"\d{1,4}\s?号")
-_TELLING = {SlotType.PHONE, SlotType.EMAIL, SlotType.ID_CARD, SlotType.URL, *_MOMENTS}
+_TELLING = {SlotType.PHONE, SlotType.EMAIL, SlotType.ID_CARD, SlotType.URL, *_OVERLAPPING}
 
 
 def _only_value(slot: Slot, dialog: Dialog, others: Sequence[Slot]) -> str | None:
     """The last value that the user gave, where its kind tells that it is this slot's: no other slot has such values."""
     if slot.type not in _TELLING or (
-        slot.type in _MOMENTS and any(other.type in _MOMENTS[slot.type] for other in others)
+        slot.type in _OVERLAPPING and any(other.type in _OVERLAPPING[slot.type] for other in others)
     ):
         return None
     values = values_by_user(slot, dialog, others)

@@ -51,7 +51,7 @@ CHANGE_OF_MIND = re.compile(
 )
 """What may be a change, too."""
 _PARTS = (SlotType.DATE, SlotType.TIME)
-_MOMENTS = {*_PARTS, SlotType.DATETIME}
+MOMENTS = {*_PARTS, SlotType.DATETIME}
 _LOOK_BACK = 40
 """Characters on either side of a value in which what excludes it is sought."""
 _NEAR = 16
@@ -205,7 +205,7 @@ def parts_of(slot: Slot) -> list[Slot]:
 
 def _in_parts(slot: Slot, dialog: Dialog, others: Sequence[Slot]) -> Given | None:
     """ "September 12", and "3 pm" when asked for the hour."""
-    if slot.type is not SlotType.DATETIME or slot.pattern or any(other.type in _MOMENTS for other in others):
+    if slot.type is not SlotType.DATETIME or slot.pattern or any(other.type in MOMENTS for other in others):
         return None
     if not isinstance(slot.expected_value, tuple) or len(slot.expected_value) > 1:
         return None
@@ -230,7 +230,7 @@ def uncertain(slot: Slot, dialog: Dialog, others: Sequence[Slot]) -> bool:
         return True
     ends_on = last_value(slot, dialog, others)
     theirs = [ends_on.text] if ends_on else [f.text for t in dialog for f in values_of(slot, t.sent_message)]
-    return slot.type in _MOMENTS and any(_incomparable(slot, value) for value in theirs)
+    return slot.type in MOMENTS and any(_incomparable(slot, value) for value in theirs)
 
 
 def _is_said_of_several(slot: Slot, dialog: Dialog) -> bool:
