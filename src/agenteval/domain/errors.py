@@ -12,6 +12,7 @@
     │   ├── Pending
     ├── JudgeError                         a model's answer that gives no verdict
     │   ├── UnparsableAnswer
+    │   │   └── AnswerCutOff
     └── StorageError
 
 `code` is stable and meant for machines; `retryable` says whether the same attempt may succeed later.
@@ -168,6 +169,13 @@ class JudgeError(AgentEvalError):
 
 class UnparsableAnswer(JudgeError):
     code = "unparsable"
+
+
+class AnswerCutOff(UnparsableAnswer):
+    """The text is empty, or breaks off though no length limit ended it: it was lost on its way, like a reply."""
+
+    code = "answer_cut_off"
+    retryable = True
 
 
 class StorageError(AgentEvalError):

@@ -85,10 +85,13 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class ChatReply:
+    """`was_kept`: it was read from where replies are kept, and the same request gets the same one again."""
+
     text: str | None
     finish_reason: str | None
     usage: Usage = Usage()
     latency_ms: float | None = None
+    was_kept: bool = False
 
 
 class ChatModel(Protocol):

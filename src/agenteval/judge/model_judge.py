@@ -5,7 +5,7 @@ from collections.abc import Coroutine, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple, TypeVar
 
-from agenteval.domain.errors import ContextTooLong, ModelError, Pending, UnparsableAnswer
+from agenteval.domain.errors import AnswerCutOff, ContextTooLong, ModelError, Pending, UnparsableAnswer
 from agenteval.domain.forms import Path
 from agenteval.domain.json_value import as_text
 from agenteval.domain.ports import Call, ChatModel, ChatReply, ChatRequest, Role
@@ -30,13 +30,19 @@ Verdict = Judged[Any] | Unscored
 
 
 class _Answer(NamedTuple):
-    """One call's result: the raw answers by task, or why there are none."""
+    """What came of a request: the raw answers by task, or why there are none. `calls`: the request's, in their order.
+    `hit_limit`: the length limit ended it. `was_lost`: it broke off, and may be whole if the request is sent again."""
 
     raws: Mapping[str, object]
     failure: Unscored | None
-    repaired: bool
-    call: Call
-    was_cut: bool
+    calls: tuple[Call, ...]
+    repaired: bool = False
+    hit_limit: bool = False
+    was_lost: bool = False
+
+    @property
+    def call_ids(self) -> tuple[str, ...]:
+        return tuple(call.id for call in self.calls)
 
     def lacks(self, task: str) -> Unscored | None:
         """Why it does not answer `task`; None when it does."""
@@ -101,7 +107,8 @@ async def _together(work: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
 
 
 class _Round:
-    """The questions of one batch, put to the model about one window: a call, and one more for what was flawed."""
+    """The questions of one batch, put to the model about one window: a call, and one more for what was flawed. The
+    first of these whose answer is lost is made a second time."""
 
     def __init__(self, model: ChatModel, secret: bytes, dialog: Dialog, view: View, calls: list[Call]) -> None:
         self._model = model
@@ -109,6 +116,7 @@ class _Round:
         self._dialog = dialog
         self._seen = Seen(dialog, view)
         self._calls = calls
+        self._sent_again = False
 
     async def judge(self, batch: Batch, sample: int) -> dict[str, Verdict]:
         seal = Seal.of(self._secret, self._dialog, sample)
@@ -119,12 +127,12 @@ class _Round:
         if first.failure and first.failure.cause is Cause.TOO_LONG:
             raise ContextTooLong(first.failure.detail)
         if first.failure and first.failure.cause in {Cause.MODEL_ERROR, Cause.PENDING}:
-            return {question.key: first.failure._replace(calls=(first.call.id,)) for question in batch.questions}
+            return {question.key: first.failure._replace(calls=first.call_ids) for question in batch.questions}
         verified = {id_: self._verify(question, id_, first) for id_, question in questions.items()}
         flawed = [_again(id_, questions[id_], flaw) for id_, answer in verified.items() for flaw in answer.flaws]
         second = None
         if flawed:
-            enough = 2 * (first.call.usage.output_tokens or ANSWER_TOKENS) if first.was_cut else None
+            enough = 2 * (first.calls[-1].usage.output_tokens or ANSWER_TOKENS) if first.hit_limit else None
             second = await self._call(flawed, seal, max_tokens=enough)
         return {
             question.key: self._conclude(id_, question, verified[id_], first, second)
@@ -133,35 +141,45 @@ class _Round:
 
     async def _call(self, tasks: Sequence[Task], seal: Seal, *, max_tokens: int | None = None) -> _Answer:
         request = compile_request(tasks, self._dialog, self._seen.view, seal, max_tokens=max_tokens)
+        keys = [task.id for task in tasks]
+        answer = await self._send(request, keys, request.custom_id)
+        if not answer.was_lost or self._sent_again:
+            return answer
+        self._sent_again = True
+        again = await self._send(request, keys, f"{request.custom_id}-2")
+        return again._replace(calls=(*answer.calls, *again.calls))
+
+    async def _send(self, request: ChatRequest, keys: Sequence[str], call_id: str) -> _Answer:
         try:
             with model_faults():
                 reply = await self._model.complete(request)
-                call = self._record(request, reply)
+                call = self._record(call_id, request, reply)
         except Pending as pending:  # no call yet
-            call = self._call_of(request, ChatReply(None, None), "")
-            return _Answer({}, Unscored(Cause.PENDING, str(pending)), False, call, False)
+            call = self._call_of(call_id, request, ChatReply(None, None), "")
+            return _Answer({}, Unscored(Cause.PENDING, str(pending)), (call,))
         except asyncio.CancelledError:
-            self._record(request, ChatReply(None, None), CUT_OFF)
+            self._record(call_id, request, ChatReply(None, None), CUT_OFF)
             raise
         except ModelError as error:
             cause = Cause.TOO_LONG if isinstance(error, ContextTooLong) else Cause.MODEL_ERROR
-            call = self._record(request, ChatReply(None, None), str(error))
-            return _Answer({}, Unscored(cause, str(error)), False, call, False)
-        was_cut = reply.finish_reason == "length"
+            call = self._record(call_id, request, ChatReply(None, None), str(error))
+            return _Answer({}, Unscored(cause, str(error)), (call,))
+        hit_limit = reply.finish_reason == "length"
         try:
-            parsed = parse(reply.text, [task.id for task in tasks], finish_reason=reply.finish_reason)
+            parsed = parse(reply.text, keys, finish_reason=reply.finish_reason)
         except UnparsableAnswer as error:
-            return _Answer({}, Unscored(Cause.UNPARSABLE, error.message), False, call, was_cut)
-        return _Answer(parsed.data, None, parsed.repaired, call, was_cut)
+            was_lost = isinstance(error, AnswerCutOff) and not reply.was_kept
+            return _Answer({}, Unscored(Cause.UNPARSABLE, error.message), (call,), False, hit_limit, was_lost)
+        return _Answer(parsed.data, None, (call,), parsed.repaired, hit_limit)
 
-    def _record(self, request: ChatRequest, reply: ChatReply, error: str = "") -> Call:
-        call = self._call_of(request, reply, error)
+    def _record(self, call_id: str, request: ChatRequest, reply: ChatReply, error: str = "") -> Call:
+        call = self._call_of(call_id, request, reply, error)
         self._calls.append(call)
         return call
 
-    def _call_of(self, request: ChatRequest, reply: ChatReply, error: str) -> Call:
+    def _call_of(self, call_id: str, request: ChatRequest, reply: ChatReply, error: str) -> Call:
         return Call(
-            id=request.custom_id,
+            id=call_id,
             role=Role.JUDGE,
             model=self._model.id,
             prompt_hash=request.custom_id,
@@ -181,10 +199,10 @@ class _Round:
     def _conclude(
         self, id_: str, question: Question[Any], verified: Verified, first: _Answer, second: _Answer | None
     ) -> Verdict:
-        calls: tuple[str, ...] = (first.call.id,)
+        calls = first.call_ids
         repaired = first.repaired
         if verified.flaws and second:
-            calls = (*calls, second.call.id)
+            calls = (*calls, *second.call_ids)
             repaired = repaired or second.repaired
             verified = self._retry(id_, question, verified, first, second)
         if verified.flaws:

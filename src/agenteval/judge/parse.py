@@ -12,7 +12,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 from typing import Final, NamedTuple, Never
 
-from agenteval.domain.errors import UnparsableAnswer
+from agenteval.domain.errors import AnswerCutOff, UnparsableAnswer
 
 MAX_CHARS: Final = 64 * 1024
 MAX_OBJECTS: Final = 500
@@ -34,7 +34,8 @@ def parse(text: str | None, keys: Collection[str], *, finish_reason: str | None 
     limit (`finish_reason` "length") counts only when nothing stands beside its closed, strict object. `MAX_CHARS` and
     `MAX_OBJECTS` bound the work.
 
-    Raises `UnparsableAnswer`, and nothing else; its message is one English sentence that can be put to the model.
+    Raises `UnparsableAnswer`, and nothing else; its message is one English sentence that can be put to the model. It is
+    `AnswerCutOff` when there is no text, or it ends inside an object or reasoning block and not by the length limit.
     """
     try:
         return _parse(text or "", keys, cut=finish_reason == "length")
@@ -46,6 +47,8 @@ def _parse(text: str, keys: Collection[str], *, cut: bool) -> Parsed:
     if len(text) > MAX_CHARS:
         raise UnparsableAnswer(f"the answer is longer than {MAX_CHARS} characters")
     text = text.removeprefix("\ufeff").strip()
+    if not text and not cut:
+        raise AnswerCutOff("the answer is empty")
     unstorable = "\\u" in text or _UNSTORABLE.search(text) is not None  # escaped, or as they are
     if (value := _decode(text)) is not None:
         return _only_one([(value, False)], keys, unstorable=unstorable)
@@ -57,7 +60,7 @@ def _parse(text: str, keys: Collection[str], *, cut: bool) -> Parsed:
     if not answer:
         raise UnparsableAnswer("the answer is empty")
     if _REASONING_START.match(answer):
-        raise UnparsableAnswer("the answer ends inside its reasoning block")
+        raise AnswerCutOff("the answer ends inside its reasoning block")
     return _only_one(_objects(answer), keys, unstorable=unstorable)
 
 
@@ -222,5 +225,9 @@ def _rewrite(text: str, start: int) -> tuple[str, int]:
                 if depth == 0:
                     break
     if depth and text[position : position + 1] in ("", '"'):
-        raise UnparsableAnswer("the answer was cut off: its JSON object is never closed")
+        # What ends in a brace was most likely said to its end, with quotes that nobody escaped.
+        is_whole = position < len(text) and text.endswith(("}", "```"))
+        raise (UnparsableAnswer if is_whole else AnswerCutOff)(
+            "the answer was cut off: its JSON object is never closed"
+        )
     return " ".join(out), position

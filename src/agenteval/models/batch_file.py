@@ -7,6 +7,7 @@ answers may come in parts, in any order and in any number of rounds.
 
 import hashlib
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
@@ -48,7 +49,7 @@ class BatchFile:
         """Raises Pending while there is no answer."""
         key = self._key(request.custom_id)
         if body := (await self._memo.get([key])).get(key):
-            return self._reply(body)
+            return replace(self._reply(body), was_kept=True)
         if self._mode is None:
             self._mode = await recalled(self._settings, self._capabilities)
         if request.custom_id not in self.asked:

@@ -10,7 +10,7 @@ import pytest
 
 from agenteval.domain.forms import AgentQuote, Form, UserQuote
 from agenteval.domain.json_value import Json, canonical
-from agenteval.domain.ports import ChatReply, ChatRequest
+from agenteval.domain.ports import Call, ChatReply, ChatRequest
 from agenteval.domain.questions import LAST_TURN, USER_TURNS, Cause, Judged, Question, Unscored
 from agenteval.domain.transcript import Dialog, ToolCall, Turn
 from agenteval.judge.compile import estimated_tokens
@@ -261,6 +261,60 @@ async def test_an_unreadable_answer_is_asked_again_then_unscored() -> None:
         said = await judge.judge.answer(DIALOG, [TICKET])
     assert cause(said, TICKET) is Cause.UNPARSABLE
     assert len(judge.requests) == 2
+
+
+class TestBrokenOff:
+    """Without the length limit being reached."""
+
+    CUT = '{"q1": {"reason": "用户明确'
+    INVENTED: ClassVar = {"q1": {**MET, "quote": {"turn": 1, "text": "酒店也订好了"}}}
+
+    @pytest.mark.parametrize("broken", [CUT, "", "<think>先看"])
+    async def test_the_same_request_is_sent_once_more(self, broken: str) -> None:
+        whole = canonical({"q1": MET}).decode()
+        answer, requests, calls = await self.answered(broken, whole)
+        assert isinstance(answer, Judged)
+        assert requests[0] == requests[1]
+        assert answer.calls == tuple(call.id for call in calls) == (calls[0].id, f"{calls[0].id}-2")
+        assert [call.prompt_hash for call in calls] == [calls[0].id] * 2
+        assert [call.raw for call in calls] == [broken, whole]
+
+    async def test_twice_it_is_asked_again_with_its_error(self) -> None:
+        answer, requests, calls = await self.answered(self.CUT, self.CUT, {"q1": MET})
+        assert isinstance(answer, Judged)
+        assert "Your last answer was rejected" in system_prompt(requests[2])
+        assert len(set(answer.calls)) == len(calls) == 3
+
+    async def test_three_times_it_is_unscored(self) -> None:
+        answer, requests, _ = await self.answered(self.CUT, self.CUT, self.CUT, {"q1": MET})
+        assert isinstance(answer, Unscored)
+        assert (answer.cause, len(answer.calls), len(requests)) == (Cause.UNPARSABLE, 3, 3)
+
+    async def test_a_re_ask_is_sent_once_more_too(self) -> None:
+        answer, requests, _ = await self.answered(self.INVENTED, self.CUT, {"q1": MET})
+        assert isinstance(answer, Judged)
+        assert len(answer.calls) == 3
+        assert requests[1] == requests[2] != requests[0]
+
+    async def test_a_model_that_fails_then_is_the_cause(self) -> None:
+        answer, *_ = await self.answered(self.CUT, Status(400, "no"))
+        assert isinstance(answer, Unscored)
+        assert (answer.cause, len(answer.calls)) == (Cause.MODEL_ERROR, 2)
+
+    async def test_a_kept_answer_stays_as_it_is_and_goes_to_the_re_ask(self) -> None:
+        class Keeps(Breaks):
+            async def complete(self, request: ChatRequest) -> ChatReply:
+                return ChatReply(TestBrokenOff.CUT, "stop", was_kept=True)
+
+        said = await ModelJudge(Keeps(""), b"secret").answer(DIALOG, [TICKET])
+        assert cause(said, TICKET) is Cause.UNPARSABLE
+        assert [call.id == call.prompt_hash for call in said.calls] == [True, True]
+
+    async def answered(self, *answers: Answer) -> tuple[Judged[Any] | Unscored, list[Any], Sequence[Call]]:
+        rounds = iter(answers)
+        async with scripted_judge(lambda _request: next(rounds)) as judge:
+            said = await judge.judge.answer(DIALOG, [TICKET])
+        return said.answers[TICKET.key], judge.requests, said.calls
 
 
 async def test_a_cut_answer_gets_more_room() -> None:

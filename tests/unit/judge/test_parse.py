@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agenteval.domain.errors import UnparsableAnswer
+from agenteval.domain.errors import AnswerCutOff, UnparsableAnswer
 from agenteval.judge.parse import MAX_CHARS, parse
 from tests.fakes.faulty_answers import TEXTS, wrong_of_text
 
@@ -21,6 +21,34 @@ def test_faulty_answer(faulty: dict[str, Any]) -> None:
 
 def test_case_ids_are_unique() -> None:
     assert len({faulty["id"] for faulty in TEXTS}) == len(TEXTS)
+
+
+@pytest.mark.parametrize(
+    ("text", "finish_reason", "breaks_off"),
+    [
+        (None, None, True),
+        (" \n", "stop", True),
+        ('{"q1": {"verdict": "met", "reason": "用户', "stop", True),
+        ('```json\n{"q1": "met",', None, True),
+        ('Here is the result: {"q1": "met", "q2', "stop", True),
+        ('{"answer": {"q1": "met"}', None, True),
+        ("<think>The agent", "stop", True),
+        ("<think>The agent met it.</think>", "stop", False),
+        ("", "length", False),
+        ('{"q1": {"reason": "用户', "length", False),
+        ("I cannot judge this.", "stop", False),
+        ('{"verdict": "met"}', "stop", False),
+        ('{"q1": "the agent said "done" and "booked"}', "stop", False),
+        ('```json\n{"q1": "the agent said "done"}\n```', "stop", False),
+        ("{" * 70_000, "stop", False),
+    ],
+)
+def test_what_breaks_off_is_told_from_what_is_complete_but_wrong(
+    text: str | None, finish_reason: str | None, breaks_off: bool
+) -> None:
+    with pytest.raises(UnparsableAnswer) as refused:
+        parse(text, KEYS, finish_reason=finish_reason)
+    assert isinstance(refused.value, AnswerCutOff) is breaks_off
 
 
 # What storage cannot hold is replaced, so it does not come back as it went in.

@@ -84,6 +84,7 @@ async def test_an_answer_is_given_from_then_on_and_only_the_rest_is_written(memo
     batch = Batch(memo)
     assert await batch.take_in(answered("id-1")) == []
     assert await batch.ask(ASK) == '{"q1":"是"}'
+    assert (await batch.model.complete(ASK)).was_kept
     with pytest.raises(Pending):
         await batch.ask(OTHER)
     assert [line["custom_id"] for line in batch.lines] == ["id-2"]
