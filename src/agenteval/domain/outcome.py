@@ -9,6 +9,7 @@ from typing import Any
 
 from agenteval.domain.evidence import Span
 from agenteval.domain.questions import Cause
+from agenteval.domain.quick_init import quick_init
 from agenteval.domain.scenario import EffectivePolicy, Layer
 
 ZERO, ONE = Fraction(0), Fraction(1)
@@ -23,6 +24,7 @@ class ResultStatus(StrEnum):
     SKIPPED = "skipped"
 
 
+@quick_init
 @dataclass(frozen=True, slots=True)
 class RuleResult:
     """What one rule says of one dialog (the seed's EvalResult).
@@ -115,6 +117,7 @@ class OutcomeCause(StrEnum):
     UNSCORED = "unscored"
 
 
+@quick_init
 @dataclass(frozen=True, slots=True)
 class CaseOutcome:
     """The three layers of one attempt.

@@ -11,6 +11,7 @@ from agenteval.domain.json_value import Json, as_text, canonical
 from agenteval.domain.outcome import CaseOutcome, RuleResult
 from agenteval.domain.ports import Call
 from agenteval.domain.questions import Answers, Ask, Cause, Unscored
+from agenteval.domain.quick_init import quick_init
 from agenteval.domain.review import Queue, Review, ReviewItem
 from agenteval.domain.scenario import Case
 from agenteval.domain.transcript import Dialog, Turn
@@ -66,6 +67,7 @@ class RunCase:
     case: Case
 
 
+@quick_init
 @dataclass(frozen=True, slots=True)
 class AttemptKey:
     """Repeats and attempts count from 1. A repeat is wanted; a further attempt makes up for one that was interrupted,
@@ -87,6 +89,7 @@ class AttemptKey:
         object.__setattr__(self, "id", f"{self.n:08x}-{hashlib.sha256(identity).hexdigest()[:24]}")
 
 
+@quick_init
 @dataclass(frozen=True, slots=True)
 class Held:
     """A dialog that is over: that of an earlier attempt, to be judged again, or one that was recorded."""
@@ -95,6 +98,7 @@ class Held:
     dialog: Dialog
 
 
+@quick_init
 @dataclass(frozen=True, slots=True)
 class Work:
     """One attempt to be made. With `held` there is nobody to talk to any more."""
@@ -104,6 +108,7 @@ class Work:
     held: Held | None = None
 
 
+@quick_init
 @dataclass(frozen=True, slots=True)
 class AttemptStarted:
     key: AttemptKey
@@ -111,6 +116,7 @@ class AttemptStarted:
     started_at: datetime
 
 
+@quick_init
 @dataclass(frozen=True, slots=True)
 class TurnSending:
     """Stored before the message is sent: after a crash it tells that the agent may have got it."""
@@ -121,12 +127,14 @@ class TurnSending:
     sent_at: datetime
 
 
+@quick_init
 @dataclass(frozen=True, slots=True)
 class TurnDone:
     key: AttemptKey
     turn: Turn
 
 
+@quick_init
 @dataclass(frozen=True, slots=True)
 class CaseRecord:
     """All that came of an attempt. `asks` are the questions by key, `answers` what was said to them."""

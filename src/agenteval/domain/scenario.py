@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from agenteval.domain.json_value import Json
+from agenteval.domain.quick_init import quick_init
 
 
 class CaseType(StrEnum):
@@ -117,6 +118,7 @@ class RuleSpec:
     hard: bool | None = None
 
 
+@quick_init
 @dataclass(frozen=True, slots=True)
 class Case:
     """One dialog to hold: `messages` are sent in order, whatever the agent answers."""

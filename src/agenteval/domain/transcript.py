@@ -8,6 +8,7 @@ from functools import cached_property
 
 from agenteval.domain.evidence import Speaker
 from agenteval.domain.json_value import Json, as_text, canonical
+from agenteval.domain.quick_init import quick_init
 from agenteval.domain.text import Language, is_blank, language
 
 
@@ -21,6 +22,7 @@ class TurnStatus(StrEnum):
     NOT_DELIVERED = "not_delivered"
 
 
+@quick_init
 @dataclass(frozen=True, slots=True)
 class ToolCall:
     """A tool call of the agent as its channel reported it; `ok` is None when the result does not say."""
@@ -31,6 +33,7 @@ class ToolCall:
     ok: bool | None = None
 
 
+@quick_init
 @dataclass(frozen=True, slots=True)
 class Turn:
     """`index` counts from 0. `reply` is text, or the structured reply as it came; None when none came.
@@ -54,6 +57,7 @@ class Turn:
         return self.status is TurnStatus.OK and not is_blank(self.reply_text)
 
 
+@quick_init
 @dataclass(frozen=True)
 class Dialog:
     """The turns of one attempt, `turns[i].index == i`."""
@@ -72,10 +76,12 @@ class Dialog:
     @cached_property
     def size(self) -> int:
         """Characters, of all that was said together."""
-        return sum(
-            len(turn.sent_message) + len(turn.reply_text) + sum(len(as_text(call.result)) for call in turn.tool_calls)
-            for turn in self
-        )
+        size = 0
+        for turn in self.turns:
+            size += len(turn.sent_message) + len(turn.reply_text)
+            for call in turn.tool_calls:
+                size += len(as_text(call.result))
+        return size
 
     @property
     def silent(self) -> bool:
@@ -85,8 +91,8 @@ class Dialog:
     @cached_property
     def language(self) -> Language:
         """The language that reasons are written in: the user's, else the agent's."""
-        said = "\n".join(turn.sent_message for turn in self.turns)
-        return language(said if not is_blank(said) else "\n".join(turn.reply_text for turn in self.turns))
+        said = "\n".join([turn.sent_message for turn in self.turns])
+        return language(said if not is_blank(said) else "\n".join([turn.reply_text for turn in self.turns]))
 
     def texts(self, turn: int, speaker: Speaker) -> Sequence[str]:
         """What `speaker` said in `turn`; tool results one by one. Empty when there is no such turn."""

@@ -11,6 +11,7 @@ from agenteval.domain.judgement import decide
 from agenteval.domain.outcome import CaseOutcome, ResultStatus, RuleResult
 from agenteval.domain.ports import Call
 from agenteval.domain.questions import Answers, Ask, Cause, Judged, Unscored
+from agenteval.domain.quick_init import quick_init
 from agenteval.domain.scenario import Case, EffectivePolicy
 from agenteval.domain.transcript import Dialog, TurnStatus
 from agenteval.engine.time_limit import TimeLimit
@@ -20,6 +21,7 @@ from agenteval.rules import MAX_ROUNDS
 from agenteval.rules.build import BoundRule
 
 
+@quick_init
 @dataclass(frozen=True, slots=True)
 class Evaluation:
     """All that judging one dialog gave. `asks` are the questions by key, `answers` what was said to them, and what

@@ -3,11 +3,13 @@
 from dataclasses import dataclass, field
 
 from agenteval.domain.ports import Clock
+from agenteval.domain.quick_init import quick_init
 
 CASE_LIMIT_S = 1800.0
 """For a case when nothing else is said."""
 
 
+@quick_init
 @dataclass(frozen=True, slots=True)
 class TimeLimit:
     """Begins when it is made. `limit_s` None: no limit."""
