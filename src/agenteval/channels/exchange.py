@@ -71,15 +71,17 @@ async def exchange(
 def exchanges(dialog: Dialog, messages: Sequence[str]) -> bool:
     """Whether `exchange` would make just these turns of the messages and the replies recorded in `dialog`, as long as
     there is no secret to hide. It does of most dialogs, and takes 20 µs for four turns where this takes 4."""
-    return len(dialog) == len(messages) and all(
-        turn.sent_message == message == clean(message)
-        and isinstance(turn.reply, str)
-        and len(turn.reply) < _SURELY_KEPT
-        and turn.reply == clean(turn.reply)
-        and turn.status is TurnStatus.OK
-        and not (turn.tool_calls or turn.error)
-        for turn, message in zip(dialog, messages, strict=True)
-    )
+    if len(dialog) != len(messages):
+        return False
+    said: list[str] = []
+    for turn, message in zip(dialog.turns, messages, strict=True):
+        if turn.status is not TurnStatus.OK or turn.tool_calls or turn.error or turn.sent_message != message:
+            return False
+        if not isinstance(turn.reply, str) or len(turn.reply) >= _SURELY_KEPT:
+            return False
+        said += message, turn.reply
+    together = "".join(said)
+    return clean(together) == together
 
 
 _redactor = lru_cache(maxsize=64)(Redactor)

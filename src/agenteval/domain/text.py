@@ -39,7 +39,8 @@ _PUNCTUATION = [
 
 
 _SIMPLE = re.compile("[\\s!-~\u2018-\u201d\u2026\u3001-\u3020\u3400-\u4dbf\u4e00-\u9fff\uff01-\uff5e]*")
-"""Most Chinese text: nothing in it is of zero width or combines. It is folded in one step and a fifth of the time."""
+"""Most Chinese text: nothing in it is of zero width or combines. It is folded in a twentieth of the time."""
+_WIDE_MARKS = tuple(zip("，：？！（）；", ",:?!();", strict=True))  # mostly all that NFKC changes in it
 
 
 def fold(text: str) -> str:
@@ -50,7 +51,9 @@ def fold(text: str) -> str:
     if text.isascii():
         return text.lower()
     if _SIMPLE.fullmatch(text):
-        return unicodedata.normalize("NFKC", text).casefold()
+        for mark, plain in _WIDE_MARKS:
+            text = text.replace(mark, plain)
+        return (text if unicodedata.is_normalized("NFKC", text) else unicodedata.normalize("NFKC", text)).casefold()
     for mark in _ZERO_WIDTH:
         text = text.replace(mark, "")
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", _stream_safe(text)).casefold())
@@ -195,6 +198,7 @@ _MESSAGE = 16_384  # characters; keeps the cache below some 64 MB
 _BLANK = re.compile(f"[{_GAP}]*")
 _UNSEEN = re.compile("[\xad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
 _IDEOGRAPHS = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]+")
+_LOWERCASE = re.compile("[a-z]")
 _LOWERCASE_WORD = re.compile(r"(?<![A-Za-z])[a-z]+")
 # Controls but tab and line feed, format characters (bidi, zero-width, tags), fillers, line separators, lone surrogates.
 _INVISIBLE = re.compile(
@@ -231,6 +235,8 @@ def language(text: str) -> Language:
     """The language that carries the text. Capitalised Latin words count for neither: they are names in both."""
     if text.isascii():
         return "en"
+    if not _LOWERCASE.search(text):  # most Chinese text: a tenth of the time that counting takes
+        return "zh" if _IDEOGRAPHS.search(text) else "en"
     return "zh" if sum(map(len, _IDEOGRAPHS.findall(text))) > 2 * len(_LOWERCASE_WORD.findall(text)) else "en"
 
 
