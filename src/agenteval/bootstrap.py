@@ -63,6 +63,7 @@ async def app(
                 models,
                 await install.secret(store, clock.now()),
                 concurrency=settings.judge.max_concurrency if settings.judge else JUDGED_BY_CODE,
+                clock=clock,
             )
             try:
                 runs = Runs(store, clock, guard, judging, new_id)

@@ -297,7 +297,7 @@ class Bench:
             context_tokens = entry.get("context_tokens")
             settings = settings.model_copy(update={"context_tokens": context_tokens}) if context_tokens else settings
             chat = Chat(Role.JUDGE, settings, context) if context_tokens else self._chat
-            steps.append(ModelJudge(chat, SECRET))
+            steps.append(ModelJudge(chat, SECRET, context.clock))
         return Panel(ByCode(), MemoStep(memo, identities, Panel(*steps)))
 
 

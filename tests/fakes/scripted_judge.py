@@ -85,6 +85,7 @@ class MemoryCapabilities:
 class ScriptedJudge:
     judge: ModelJudge
     server: ScriptedModel
+    clock: FakeClock
 
     @property
     def requests(self) -> list[Request]:
@@ -98,5 +99,6 @@ async def scripted_judge(
     answer = Script(script) if isinstance(script, Mapping) else script
     async with ScriptedModel(answer) as server, Sessions(Guard()) as sessions:
         config = ModelSettings(base_url=server.base_url, model="judge-1", **settings)
-        context = ModelContext(sessions, FakeClock(), MemoryCapabilities(), Random(0))
-        yield ScriptedJudge(ModelJudge(Chat(Role.JUDGE, config, context), SECRET), server)
+        clock = FakeClock()
+        context = ModelContext(sessions, clock, MemoryCapabilities(), Random(0))
+        yield ScriptedJudge(ModelJudge(Chat(Role.JUDGE, config, context), SECRET, clock), server, clock)

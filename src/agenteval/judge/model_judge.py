@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeVar
 from agenteval.domain.errors import AnswerCutOff, ContextTooLong, ModelError, Pending, UnparsableAnswer
 from agenteval.domain.forms import Path
 from agenteval.domain.json_value import as_text
-from agenteval.domain.ports import Call, ChatModel, ChatReply, ChatRequest, Role
+from agenteval.domain.ports import Call, ChatModel, ChatReply, ChatRequest, Clock, Role
 from agenteval.domain.questions import Ask, Cause, Judged, Question, Unscored, View
 from agenteval.domain.transcript import Dialog
 from agenteval.judge.compile import Seal, Task, compile_request, frame_tokens
@@ -21,6 +21,9 @@ from agenteval.judge.vote import vote
 
 ANSWER_TOKENS = 4096
 """Kept free in the model's context for the answer, but never more than a quarter of it."""
+
+LONGEST_PAUSE_S = 0.5
+"""Before a request is sent again."""
 
 SHRINKS = 3
 """How often the window is halved when a provider says that an estimated request is too long after all."""
@@ -52,9 +55,10 @@ class _Answer(NamedTuple):
 
 
 class ModelJudge:
-    def __init__(self, model: ChatModel, secret: bytes) -> None:
+    def __init__(self, model: ChatModel, secret: bytes, clock: Clock) -> None:
         self._model = model
         self._secret = secret
+        self._clock = clock
 
     async def answer(self, dialog: Dialog, asks: Sequence[Ask], *, until_s: float | None = None) -> Said:
         answers: dict[str, Verdict] = {}
@@ -87,7 +91,10 @@ class ModelJudge:
                 break
             try:
                 parts = await _together(
-                    [_Round(self._model, self._secret, dialog, view, calls).judge(batch, sample) for view in views]
+                    [
+                        _Round(self._model, self._secret, dialog, view, calls, clock=self._clock).judge(batch, sample)
+                        for view in views
+                    ]
                 )
             except ContextTooLong:
                 budget = min(budget, sum(sizes)) // 2
@@ -110,9 +117,12 @@ class _Round:
     """The questions of one batch, put to the model about one window: a call, and one more for what was flawed. The
     first of these whose answer is lost is made a second time."""
 
-    def __init__(self, model: ChatModel, secret: bytes, dialog: Dialog, view: View, calls: list[Call]) -> None:
+    def __init__(
+        self, model: ChatModel, secret: bytes, dialog: Dialog, view: View, calls: list[Call], *, clock: Clock
+    ) -> None:
         self._model = model
         self._secret = secret
+        self._clock = clock
         self._dialog = dialog
         self._seen = Seen(dialog, view)
         self._calls = calls
@@ -146,6 +156,7 @@ class _Round:
         if not answer.was_lost or self._sent_again:
             return answer
         self._sent_again = True
+        await self._clock.sleep(_pause_s(request))
         again = await self._send(request, keys, f"{request.custom_id}-2")
         return again._replace(calls=(*answer.calls, *again.calls))
 
@@ -226,6 +237,11 @@ class _Round:
                 rejected[flaw.path] = flaw.raw
         after = verify(question, raw, self._seen, rejected=rejected)
         return after._replace(flaws=tuple(unanswered.get(flaw.path, flaw) for flaw in after.flaws))
+
+
+def _pause_s(request: ChatRequest) -> float:
+    """Another for each request, so that those that broke off together do not come back together."""
+    return LONGEST_PAUSE_S * int(request.custom_id[:4], 16) / 0xFFFF
 
 
 def _item_id(id_: str, flaw: Flaw) -> str:

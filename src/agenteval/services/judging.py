@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from agenteval.domain.json_value import Json
-from agenteval.domain.ports import Memo, Role
+from agenteval.domain.ports import Clock, Memo, Role
 from agenteval.domain.questions import Cause, Moderation, Question, Similarity
 from agenteval.domain.records import StoredAnswer
 from agenteval.judge.compile import FRAME_HASH
@@ -25,12 +25,13 @@ class Judging:
     models: Models
     secret: bytes
     concurrency: int
+    clock: Clock
 
     def panel(self, memo: Memo) -> Panel:
         models = self.models
         steps: list[Step] = [Encoder(local_scorer(), models.embedding, models.moderation)]
         if models.judge is not None:
-            steps.append(ModelJudge(models.judge, self.secret))
+            steps.append(ModelJudge(models.judge, self.secret, self.clock))
         asked, waits = _identities(self.description), bool(models.by_role)
         return Panel(ByCode(), MemoStep(memo, asked, Panel(*steps, waits=waits)), waits=waits)
 

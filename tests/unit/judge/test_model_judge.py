@@ -15,7 +15,8 @@ from agenteval.domain.questions import LAST_TURN, USER_TURNS, Cause, Judged, Que
 from agenteval.domain.transcript import Dialog, ToolCall, Turn
 from agenteval.judge.compile import estimated_tokens
 from agenteval.judge.faults import CUT_OFF
-from agenteval.judge.model_judge import ModelJudge
+from agenteval.judge.model_judge import LONGEST_PAUSE_S, ModelJudge
+from tests.fakes.clock import FakeClock
 from tests.fakes.scripted_judge import Again, scripted_judge, system_prompt, tasks, transcript
 from tests.fakes.scripted_model import Answer, Status, Truncated
 
@@ -306,7 +307,7 @@ class TestBrokenOff:
             async def complete(self, request: ChatRequest) -> ChatReply:
                 return ChatReply(TestBrokenOff.CUT, "stop", was_kept=True)
 
-        said = await ModelJudge(Keeps(""), b"secret").answer(DIALOG, [TICKET])
+        said = await ModelJudge(Keeps(""), b"secret", FakeClock()).answer(DIALOG, [TICKET])
         assert cause(said, TICKET) is Cause.UNPARSABLE
         assert [call.id == call.prompt_hash for call in said.calls] == [True, True]
 
@@ -314,6 +315,8 @@ class TestBrokenOff:
         rounds = iter(answers)
         async with scripted_judge(lambda _request: next(rounds)) as judge:
             said = await judge.judge.answer(DIALOG, [TICKET])
+        assert all(0 < pause_s <= LONGEST_PAUSE_S for pause_s in judge.clock.slept)
+        assert len(judge.clock.slept) == 1
         return said.answers[TICKET.key], judge.requests, said.calls
 
 
@@ -352,7 +355,9 @@ class Breaks:
 
 async def test_a_plug_in_that_breaks_costs_only_what_it_was_asked() -> None:
     model = Breaks(canonical({"q1": MET, "q2": MET, "q3": {}}).decode())
-    said = await ModelJudge(model, b"secret").answer(DIALOG, [TICKET, HOTEL, Question("a", Wish, "a"), INTENT])
+    said = await ModelJudge(model, b"secret", FakeClock()).answer(
+        DIALOG, [TICKET, HOTEL, Question("a", Wish, "a"), INTENT]
+    )
     causes = sorted(answer.cause if isinstance(answer, Unscored) else "" for answer in said.answers.values())
     assert causes == ["", "", Cause.MODEL_ERROR, Cause.MODEL_ERROR]
     assert [call.error for call in said.calls] == ["", "KeyError: '0'", "KeyError: '0'"]
@@ -366,7 +371,7 @@ async def test_when_the_time_is_up_what_was_answered_stays_and_every_call_is_tol
             return await super().complete(request)
 
     model = Stalls(canonical({"q1": MET}).decode())
-    judge = ModelJudge(model, b"secret")
+    judge = ModelJudge(model, b"secret", FakeClock())
     said = await judge.answer(DIALOG, [TICKET, INTENT], until_s=asyncio.get_running_loop().time() + 0.02)
     assert list(said.answers) == [TICKET.key]
     assert [call.error for call in said.calls] == ["", CUT_OFF]
