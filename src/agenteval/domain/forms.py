@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Self, TypeVar, Union, get_args, get_origin, ge
 from agenteval.domain.caching import per_class
 from agenteval.domain.evidence import Match, Span, Speaker
 from agenteval.domain.json_value import Json
+from agenteval.domain.quick_init import quick_init
 
 
 class YesNo(StrEnum):
@@ -21,6 +22,7 @@ class YesNo(StrEnum):
     NO = "no"
 
 
+@quick_init
 @dataclass(frozen=True, slots=True)
 class Quote:
     """Words said in a turn. `span` is where code found them; without it the quote is not verified."""
@@ -31,16 +33,19 @@ class Quote:
     span: Span | None = None
 
 
+@quick_init
 @dataclass(frozen=True, slots=True)
 class UserQuote(Quote):
     speaker = Speaker.USER
 
 
+@quick_init
 @dataclass(frozen=True, slots=True)
 class AgentQuote(Quote):
     speaker = Speaker.AGENT
 
 
+@quick_init
 @dataclass(frozen=True, slots=True)
 class ToolQuote(Quote):
     """Of a recorded tool result."""

@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any, Literal, NamedTuple, Protocol
 
 from agenteval.domain.json_value import Json
+from agenteval.domain.quick_init import quick_init
 from agenteval.domain.transcript import ToolCall
 
 # Talking to the agent -------------------------------------------------------------------------------------------------
@@ -62,6 +63,7 @@ class Message(NamedTuple):
     content: str
 
 
+@quick_init
 @dataclass(frozen=True, slots=True)
 class ChatRequest:
     """`schema` is the JSON Schema that the answer must fit. `custom_id` is the same for the same request, always."""
@@ -73,6 +75,7 @@ class ChatRequest:
     seed: int | None = None
 
 
+@quick_init
 @dataclass(frozen=True, slots=True)
 class Usage:
     """Tokens of one call, None where the provider did not say; `cost` in the currency of the model's price list, None
@@ -83,6 +86,7 @@ class Usage:
     cost: Fraction | None = None
 
 
+@quick_init
 @dataclass(frozen=True, slots=True)
 class ChatReply:
     """`was_kept`: it was read from where replies are kept, and the same request gets the same one again."""
@@ -154,6 +158,7 @@ class Moderator(Protocol):
     async def close(self) -> None: ...
 
 
+@quick_init
 @dataclass(frozen=True, slots=True)
 class Call:
     """One call to a model, as it is stored: usage and cost are summed over calls only. `raw` is the reply's text."""

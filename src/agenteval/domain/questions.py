@@ -9,6 +9,7 @@ from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar, overload
 
 from agenteval.domain.forms import Form, dump, load, schema
 from agenteval.domain.json_value import Json, canonical
+from agenteval.domain.quick_init import quick_init
 from agenteval.domain.transcript import Dialog, Turn
 
 F = TypeVar("F", bound=Form)
@@ -159,6 +160,7 @@ class Reviewed(NamedTuple):
     note: str = ""
 
 
+@quick_init
 @dataclass(frozen=True, slots=True)
 class Judged(Generic[V]):
     """An answer. `by` says whose: `code`, `encoder:<name>`, `model:<id>` or `person:<id>`, which is then `reviewed`.

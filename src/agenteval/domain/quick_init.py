@@ -14,7 +14,7 @@ def quick_init(kind: type[T]) -> type[T]:
     CPU time of a run without a judge. Here an object is of a twin class while it is filled, one that is not frozen.
     Fields have to be positional, and its `__post_init__` finds it frozen.
     """
-    own = {name: value for name, value in vars(kind).items() if name == "__slots__"}
+    own = {name: value for name, value in vars(kind).items() if name in {"__slots__", "__orig_bases__"}}
     twin = type(kind.__name__, kind.__bases__, {**own, "__setattr__": object.__setattr__})
     names: dict[str, Any] = {"twin": twin, "set_attribute": object.__setattr__, "MISSING": MISSING}
     parameters, lines = [], ["kind = self.__class__", "set_attribute(self, '__class__', twin)"]

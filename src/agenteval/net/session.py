@@ -21,6 +21,7 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 from aiohttp.connector import Connection
 
 from agenteval.domain.json_value import Json
+from agenteval.domain.quick_init import quick_init
 from agenteval.net import forbid
 from agenteval.net.errors import NetError, NetFault
 from agenteval.net.guard import Guard, Origin, origin
@@ -35,6 +36,7 @@ _NUMBER = re.compile(r"[0-9]{1,9}(\.[0-9]+)?")
 _connected: ContextVar[bool] = ContextVar("connected", default=False)
 
 
+@quick_init
 @dataclass(frozen=True, slots=True)
 class Response:
     """`headers` is case-insensitive, `body` decoded from its content encoding, `latency_ms` until its last byte."""

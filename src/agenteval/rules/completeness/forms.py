@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import ClassVar, Self, TypeVar
 
 from agenteval.domain.forms import AgentQuote, Form, Quote, Quotes, ToolQuote, UserQuote, spoken
+from agenteval.domain.quick_init import quick_init
 from agenteval.domain.text import is_blank
 
 
@@ -36,6 +37,7 @@ class ReasonCode(StrEnum):
     NONE = "none"
 
 
+@quick_init
 @dataclass(frozen=True)
 class Judgement(Form):
     kind: ClassVar[str] = "completeness"
@@ -88,6 +90,7 @@ class Judgement(Form):
 NO_RESPONSE = Judgement("", State.ACTIVE, None, None, Verdict.UNMET, ReasonCode.IGNORED)
 
 
+@quick_init
 @dataclass(frozen=True)
 class Wanted(Form):
     quote: UserQuote
@@ -98,6 +101,7 @@ class Wanted(Form):
             raise ValueError("text is empty: say in short what the user wants")
 
 
+@quick_init
 @dataclass(frozen=True)
 class JudgedIntent(Wanted):
     """A verdict that cannot be verified does not lose the intent."""
@@ -109,6 +113,7 @@ class JudgedIntent(Wanted):
 W = TypeVar("W", bound=Wanted)
 
 
+@quick_init
 @dataclass(frozen=True)
 class Listed(Form):
     intents: tuple[Wanted, ...]
@@ -118,6 +123,7 @@ class Listed(Form):
         return cls(_merged([part.intents for part in parts]))
 
 
+@quick_init
 @dataclass(frozen=True)
 class Found(Form):
     """Intents with their verdicts. Those of windows saw only a part of the dialog: they stand for the list alone."""
