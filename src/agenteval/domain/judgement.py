@@ -23,19 +23,16 @@ class _Fixed(NamedTuple):
     result: RuleResult
     passed: bool
     score: Fraction
-    vetoed: bool
-
-    @property
-    def fails_case(self) -> bool:
-        return self.vetoed or (not self.passed and (self.result.hard or self.result.implicit))
+    fails_case: bool
 
 
 class _World(NamedTuple):
-    """One way in which everything unknown may have come out. None: absent."""
+    """One way in which everything unknown may have come out. `completed`: whether the layers alone say so. None:
+    absent."""
 
     level: SuccessLevel | None
     source: Source
-    layered: SuccessLevel | None
+    completed: bool | None
     rules_passed: bool | None
     weighted: Fraction | None
     l1: bool | None
@@ -47,7 +44,7 @@ def decide(
 ) -> CaseOutcome:
     """The outcome of an attempt from the results of its rules and the status of its last turn."""
     applicable = [result for result in results if result.applicable]
-    layers = {result.layer for result in applicable}
+    layers = [result.layer for result in applicable]
     has_l1, has_l2 = Layer.L1 in layers, Layer.L2 in layers
     if last_turn is TurnStatus.NOT_DELIVERED:  # 2: our side or the settings, so nothing is said of the agent
         return CaseOutcome(None, None, policy, Source.ERROR, OutcomeCause.NOT_DELIVERED, has_l1=has_l1, has_l2=has_l2)
@@ -55,8 +52,8 @@ def decide(
     worlds = [_world(rules, policy) for rules in _possible(applicable, leaving)]
     verdict = _failed_target() if last_turn is not TurnStatus.OK else _verdict(worlds, leaving)
     certain = worlds[0] if len(worlds) == 1 else _World._make(map(_agreed, zip(*worlds, strict=True)))
+    completed, rules_passed = certain.completed, certain.rules_passed
     l2_bounds = _extremes([world.l2 for world in worlds])
-    completed = _agreed([world.layered and world.layered is not SuccessLevel.FAILURE for world in worlds])
     return CaseOutcome(
         success_level=verdict.level,
         passed=verdict.passed,
@@ -69,9 +66,9 @@ def decide(
         has_l2=has_l2,
         l2_completion=l2_bounds[0] if l2_bounds and l2_bounds[0] == l2_bounds[1] else None,
         l2_bounds=l2_bounds,
-        rules_passed=certain.rules_passed,
+        rules_passed=rules_passed,
         weighted_score=certain.weighted,
-        verdict_conflict=None if None in (completed, certain.rules_passed) else completed != certain.rules_passed,
+        verdict_conflict=None if completed is None or rules_passed is None else completed != rules_passed,
         layers_disagree=certain.l1 is False
         and l2_bounds is not None
         and at_least(l2_bounds[0], policy.success_threshold),  # 8
@@ -120,7 +117,7 @@ def _leaving(applicable: Sequence[RuleResult]) -> list[int]:
 def _possible(applicable: Sequence[RuleResult], leaving: Sequence[int]) -> Iterable[list[_Fixed]]:
     """Every choice of keeping or leaving out the rules that may leave, each all-best and all-worst; the outcome is
     monotone in between. The first is the all-best world that keeps them all."""
-    if all(r.status is ResultStatus.SCORED for r in applicable):  # in most cases there is nothing to go through
+    if all(r.score is not None for r in applicable):  # in most cases there is nothing to go through
         yield [_fix(r, best=True) for r in applicable]
         return
     for kept in product((True, False), repeat=len(leaving)) if len(leaving) <= MAX_LEAVING else [()]:
@@ -133,12 +130,10 @@ def _possible(applicable: Sequence[RuleResult], leaving: Sequence[int]) -> Itera
 
 def _fix(result: RuleResult, *, best: bool) -> _Fixed:
     low, high = result.bounds
-    return _Fixed(
-        result=result,
-        passed=best if result.passed is None else result.passed,
-        score=high if best else low,
-        vetoed=bool(result.vetoes) or (not best and bool(result.open_vetoes)),
-    )
+    passed = best if result.passed is None else result.passed
+    vetoed = bool(result.vetoes) or (not best and bool(result.open_vetoes))
+    fails_case = vetoed or (not passed and (result.hard or result.implicit))
+    return _Fixed(result, passed, high if best else low, fails_case)
 
 
 # 1, 3-5: one world ----------------------------------------------------------------------------------------------------
@@ -149,12 +144,12 @@ def _world(rules: Sequence[_Fixed], policy: EffectivePolicy) -> _World:
     weighted = _weighted_mean(explicit)
     rules_passed = _combined(explicit, weighted, policy)
     l1_rules = [rule.passed for rule in rules if rule.result.layer is Layer.L1]
-    l2_scores = [rule.score for rule in rules if rule.result.layer is Layer.L2]
     l1 = all(l1_rules) if l1_rules else None
-    l2 = _mean(l2_scores)
+    l2 = _mean([rule.score for rule in rules if rule.result.layer is Layer.L2])
     layered = _layered(l1, l2, rules_passed, policy)
     level, source = _level(rules, layered, rules_passed, policy)
-    return _World(level, source, layered, rules_passed, weighted, l1, l2)
+    completed = None if layered is None else layered is not SuccessLevel.FAILURE
+    return _World(level, source, completed, rules_passed, weighted, l1, l2)
 
 
 def _level(

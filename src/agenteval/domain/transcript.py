@@ -4,8 +4,8 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cached_property
 
+from agenteval.domain.caching import lazy
 from agenteval.domain.evidence import Speaker
 from agenteval.domain.json_value import Json, as_text, canonical
 from agenteval.domain.quick_init import quick_init
@@ -73,7 +73,7 @@ class Dialog:
     def __getitem__(self, index: int) -> Turn:
         return self.turns[index]
 
-    @cached_property
+    @lazy
     def size(self) -> int:
         """Characters, of all that was said together."""
         size = 0
@@ -88,7 +88,7 @@ class Dialog:
         """No reply at all: every full-dialog rule decides this without a model."""
         return not any(turn.answered for turn in self.turns)
 
-    @cached_property
+    @lazy
     def language(self) -> Language:
         """The language that reasons are written in: the user's, else the agent's."""
         said = "\n".join([turn.sent_message for turn in self.turns])
@@ -107,7 +107,7 @@ class Dialog:
             case Speaker.TOOL:
                 return tuple(as_text(call.result) for call in this.tool_calls)
 
-    @cached_property
+    @lazy
     def digest(self) -> str:
         """Identity of all that was said, hex SHA-256; latency and ids are no part of it."""
         parts = [

@@ -15,7 +15,7 @@ from agenteval.domain.quick_init import quick_init
 from agenteval.domain.scenario import Case, EffectivePolicy
 from agenteval.domain.transcript import Dialog, TurnStatus
 from agenteval.engine.time_limit import TimeLimit
-from agenteval.judge.aside import aside
+from agenteval.judge.aside import aside, is_much
 from agenteval.judge.panel import Panel
 from agenteval.rules import MAX_ROUNDS
 from agenteval.rules.build import BoundRule
@@ -57,7 +57,10 @@ async def evaluate(
     calls: list[Call] = []
     broken: dict[str, Exception] = {}
     for _ in range(MAX_ROUNDS):
-        new = await aside(dialog, len(rules), lambda: _new(case, dialog, rules, answers, broken))
+        if is_much(dialog, len(rules)):
+            new = await aside(_new, case, dialog, rules, answers, broken)
+        else:
+            new = _new(case, dialog, rules, answers, broken)
         if not new:
             break
         said = await panel.answer(dialog, list(new.values()), until_s=until_s)
@@ -65,11 +68,13 @@ async def evaluate(
         answers.add({key: said.answers.get(key) or Unscored(Cause.MODEL_ERROR, str(time)) for key in new})
         calls.extend(said.calls)
 
-    items = max(len(rules), len(asks))
-    judged = await aside(dialog, items, lambda: [_judged(bound, case, dialog, answers, broken) for bound in rules])
+    if is_much(dialog, max(len(rules), len(asks))):
+        judged = await aside(_judged, case, dialog, rules, answers, broken)
+    else:
+        judged = _judged(case, dialog, rules, answers, broken)
     results = tuple(
         [
-            _placed(await _concluded(bound, result, time, until_s), bound)
+            _placed(result if isinstance(result, RuleResult) else await _awaited(bound, result, time, until_s), bound)
             for bound, result in zip(rules, judged, strict=True)
         ]
     )
@@ -90,30 +95,38 @@ def _new(
 
 
 def _judged(
-    bound: BoundRule, case: Case, dialog: Dialog, answers: Answers, broken: Mapping[str, Exception]
-) -> RuleResult | Awaitable[RuleResult]:
-    try:
-        if bound.label in broken:
-            raise broken[bound.label]
-        return bound.rule.evaluate(case, dialog, answers)
-    except Exception as error:  # noqa: BLE001 - as above
-        return _failed(bound, error)
+    case: Case, dialog: Dialog, rules: Sequence[BoundRule], answers: Answers, broken: Mapping[str, Exception]
+) -> list[RuleResult | Awaitable[RuleResult]]:
+    """What each rule says, or what it has to wait for before."""
+    judged: list[RuleResult | Awaitable[RuleResult]] = []
+    for bound in rules:
+        try:
+            if bound.label in broken:
+                raise broken[bound.label]
+            result = bound.rule.evaluate(case, dialog, answers)
+            judged.append(_storable(result) if isinstance(result, RuleResult) else result)
+        except Exception as error:  # noqa: BLE001 - as above
+            judged.append(_failed(bound, error))
+    return judged
 
 
-async def _concluded(
-    bound: BoundRule, result: RuleResult | Awaitable[RuleResult], time: TimeLimit, until_s: float | None
+async def _awaited(
+    bound: BoundRule, result: Awaitable[RuleResult], time: TimeLimit, until_s: float | None
 ) -> RuleResult:
     limit = None
     try:
-        if not isinstance(result, RuleResult):
-            async with asyncio.timeout_at(until_s) as limit:
-                result = await result
-        canonical(result.detail)  # what is not JSON could not be stored
-        return result
+        async with asyncio.timeout_at(until_s) as limit:
+            return _storable(await result)
     except Exception as error:  # noqa: BLE001 - as above
         if limit and limit.expired():
             return _unsettled(bound, Cause.MODEL_ERROR, str(time))
         return _failed(bound, error)
+
+
+def _storable(result: RuleResult) -> RuleResult:
+    """The result. Raises TypeError when its detail is not JSON."""
+    canonical(result.detail)
+    return result
 
 
 def _failed(bound: BoundRule, error: Exception) -> RuleResult:

@@ -3,10 +3,12 @@
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from functools import partial
+from typing import ParamSpec, TypeVar
 
 from agenteval.domain.transcript import Dialog
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 MUCH = 20_000
@@ -14,12 +16,15 @@ MUCH = 20_000
 0.05 ms."""
 
 
-async def aside(dialog: Dialog, items: int, work: Callable[[], T]) -> T:
-    """What `work` makes of the dialog for so many items. When that is much, it works in a thread: while it held up the
-    loop, the replies of agents in other dialogs would seem to come late."""
-    if dialog.size * items <= MUCH:
-        return work()
-    return await asyncio.get_running_loop().run_in_executor(_BESIDE, work)
+def is_much(dialog: Dialog, items: int) -> bool:
+    """Whether to look for so many items in the dialog should not hold up the loop: the replies of agents in other
+    dialogs would seem to come late."""
+    return dialog.size * items > MUCH
+
+
+async def aside(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """What `work` makes of its arguments, in a thread."""
+    return await asyncio.get_running_loop().run_in_executor(_BESIDE, partial(work, *args, **kwargs))
 
 
 # More threads would share one interpreter's time, and take the loop's.

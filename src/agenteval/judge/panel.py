@@ -14,7 +14,7 @@ from agenteval.domain.forms import FormError
 from agenteval.domain.ports import Call
 from agenteval.domain.questions import Ask, Cause, Judged, Question, Unscored
 from agenteval.domain.transcript import Dialog
-from agenteval.judge.aside import aside
+from agenteval.judge.aside import aside, is_much
 from agenteval.judge.verify import verify_code
 
 GRACE_S = 1.0
@@ -90,7 +90,7 @@ class ByCode:
             return self._decided(dialog, questions, lambda: monotonic() < until_s and not given_up.is_set())
 
         try:
-            return await aside(dialog, len(questions), work)
+            return await aside(work) if is_much(dialog, len(questions)) else work()
         finally:
             given_up.set()  # a thread would go on, and hold up the end of the program
 

@@ -226,10 +226,12 @@ class Evaluator:
     def __init__(self, panel: Panel) -> None:
         self._panel = panel
         self._rules = BoundRules()
+        self._last = Policy(), EffectivePolicy.of(Policy())
 
     async def judge(self, case: Case, dialog: Dialog, time: TimeLimit) -> Evaluation:
-        policy = EffectivePolicy.of(case.policy)
-        return await evaluate(case, dialog, self._rules.of(case), self._panel, policy, time=time)
+        if case.policy is not self._last[0]:  # cases mostly share theirs; to find it again takes 1 µs
+            self._last = case.policy, EffectivePolicy.of(case.policy)
+        return await evaluate(case, dialog, self._rules.of(case), self._panel, self._last[1], time=time)
 
 
 def _expected(case: Case, rules: BoundRules) -> CaseOutcome:

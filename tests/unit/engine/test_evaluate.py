@@ -252,7 +252,7 @@ async def test_code_ends_when_nobody_waits_for_it_any_more() -> None:
     with pytest.raises(asyncio.CancelledError):
         await judging
     go_on.set()
-    await aside(dialog, 1, lambda: None)  # after it, in the same thread
+    await aside(lambda: None)  # after it, in the same thread
     assert looked_at == ["one"]
 
 

@@ -66,11 +66,11 @@ class KeywordMatch(EvalRule):
         if not turns:
             return self.scored(0, passed=False, reason=no_reply(dialog, self.evaluation_scope))
         conditions = list(self._conditions(turns))
-        met = sum(c.met is True for c in conditions)
-        possible = sum(c.met is not False for c in conditions)
-        required = len(conditions)
+        states = [c.met for c in conditions]
+        met, required = states.count(True), len(states)
+        possible = required - states.count(False)
         evidence = [c.found for c in conditions if c.found]
-        reason = _reason(conditions, dialog.language)
+        reason = _reason(conditions, met, dialog.language)
         detail = {
             "met": met,
             "required": required,
@@ -136,8 +136,7 @@ _HEADINGS = {
 }
 
 
-def _reason(conditions: list[Condition], language: Language) -> str:
-    met = sum(c.met is True for c in conditions)
+def _reason(conditions: list[Condition], met: int, language: Language) -> str:
     parts = [say(language, f"满足 {met}/{len(conditions)} 项条件", f"{met} of {len(conditions)} conditions met")]
     for (name, state), heading in _HEADINGS.items() if met < len(conditions) else ():
         items = [item for c in conditions if (c.list, c.met) == (name, state) for item in c.items]
