@@ -50,7 +50,8 @@ async def evaluate(
     if status is TurnStatus.NOT_DELIVERED:
         results = tuple(_placed(_skipped(bound, dialog[-1].error), bound) for bound in rules)
         return Evaluation({}, Answers(), (), results, decide(results, policy, status))
-    until_s = None if time.left_s is None else asyncio.get_running_loop().time() + time.left_s
+    left_s = time.left_s
+    until_s = None if left_s is None else asyncio.get_running_loop().time() + left_s
 
     asks: dict[str, Ask] = {}
     answers = Answers(reviews=reviews)
