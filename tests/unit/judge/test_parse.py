@@ -94,6 +94,20 @@ def test_two_verdicts_are_none(one: dict[str, object], other: dict[str, object],
         parse(f"{json.dumps(one)}{between}{json.dumps(other)}", KEYS)
 
 
+@given(verdicts, json_values, st.booleans())
+def test_a_key_that_stands_twice_is_never_read(verdict: dict[str, object], other: object, ascii_only: bool) -> None:
+    key = next(iter(verdict))
+    dumped = json.dumps(verdict, ensure_ascii=ascii_only)
+    with pytest.raises(UnparsableAnswer, match="same key twice"):
+        parse(f'{{"{key}": {json.dumps(other, ensure_ascii=ascii_only)}, {dumped[1:]}', KEYS)
+
+
+@given(verdicts, st.integers(10**20) | st.integers(max_value=-(10**19)))
+def test_a_number_that_is_out_of_range_is_never_read(verdict: dict[str, object], number: int) -> None:
+    with pytest.raises(UnparsableAnswer, match="out of range"):
+        parse(f'{{"other": {number}, {json.dumps(verdict)[1:]}', KEYS)
+
+
 @given(verdicts, st.data())
 def test_a_cut_answer_is_never_completed(verdict: dict[str, object], data: st.DataObject) -> None:
     dumped = json.dumps(verdict)
