@@ -31,8 +31,7 @@ class Cause(StrEnum):
     TIME_LIMIT = "time_limit"
 
 
-@dataclass(frozen=True, slots=True)
-class View:
+class View(NamedTuple):
     """What a judge may see of a dialog: turns `first` to `last` inclusive (None: to the end; negative: from the end),
     with the agent's side or only the user's."""
 

@@ -13,6 +13,7 @@ from agenteval.domain.errors import StorageError
 from agenteval.domain.forms import FormError
 from agenteval.domain.ports import Call
 from agenteval.domain.questions import Ask, Cause, Judged, Question, Unscored
+from agenteval.domain.quick_init import quick_init
 from agenteval.domain.transcript import Dialog
 from agenteval.judge.aside import aside, is_much
 from agenteval.judge.verify import verify_code
@@ -24,6 +25,7 @@ _OUT_OF_TIME = Unscored(Cause.TIME_LIMIT, "the case's time limit was used up bef
 Answered: TypeAlias = Mapping[str, Judged[Any] | Unscored]
 
 
+@quick_init
 @dataclass(frozen=True, slots=True)
 class Said:
     """What a step answered, by question key, and the model calls it took."""
