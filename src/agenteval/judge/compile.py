@@ -7,6 +7,8 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import Any, NamedTuple
 
+import orjson
+
 from agenteval.domain.forms import QUOTE_SCHEMA, Form, schema
 from agenteval.domain.json_value import as_text, canonical
 from agenteval.domain.ports import ChatRequest, Message
@@ -44,20 +46,16 @@ class Seal(NamedTuple):
         return hashlib.sha256(f"{self.mark}:{key}".encode()).digest()
 
 
-def compile_request(
-    tasks: Sequence[Task], dialog: Dialog, view: View, seal: Seal, *, max_tokens: int | None = None
-) -> ChatRequest:
-    """`tasks` in the order in which they are asked; a guide stands once, above its tasks."""
-    messages = (
-        Message("system", f"{FRAME.replace('{fence}', seal.mark)}\n\n{instructions(tasks)}"),
-        Message("user", transcript(dialog, view, seal.mark) + _rejected(tasks, seal.mark)),
-    )
-    answer = answer_schema(tuple((task.id, task.form) for task in tasks))
-    identity = canonical([list(map(tuple, messages)), answer, max_tokens, seal.seed])
+def compile_request(tasks: Sequence[Task], shown: str, seal: Seal, *, max_tokens: int | None = None) -> ChatRequest:
+    """`tasks` in the order in which they are asked; a guide stands once, above its tasks. `shown` is the transcript."""
+    system = f"{FRAME.replace('{fence}', seal.mark)}\n\n{instructions(tasks)}"
+    user = _fenced(shown, seal.mark) + _rejected(tasks, seal.mark)
+    schema, as_json = _answer_schema(tuple([(task.id, task.form) for task in tasks]))
+    identity = orjson.dumps([[["system", system], ["user", user]], as_json, max_tokens, seal.seed])
     return ChatRequest(
-        messages=messages,
+        messages=(Message("system", system), Message("user", user)),
         custom_id=hashlib.sha256(identity).hexdigest()[:32],
-        schema=answer,
+        schema=schema,
         max_tokens=max_tokens,
         seed=seal.seed,
     )
@@ -71,16 +69,16 @@ def instructions(tasks: Sequence[Task]) -> str:
     return "\n\n".join("\n".join(filter(None, (guide, *lines))) for guide, lines in by_guide.items())
 
 
-def transcript(dialog: Dialog, view: View, mark: str) -> str:
-    return _fenced([line for turn in view.turns(dialog) for line in transcript_lines(turn, view)], mark)
+def transcript(turns: Sequence[Turn], view: View) -> str:
+    """The turns as `view` shows them."""
+    return "\n".join([line for turn in turns for line in _lines(turn, view)])
 
 
-def _fenced(lines: Sequence[str], mark: str) -> str:
-    text = "\n".join(lines).replace(mark, "")
-    return f"<{mark}>\n{text}\n</{mark}>"
+def _fenced(text: str, mark: str) -> str:
+    return f"<{mark}>\n{text.replace(mark, '')}\n</{mark}>"
 
 
-def transcript_lines(turn: Turn, view: View) -> list[str]:
+def _lines(turn: Turn, view: View) -> list[str]:
     lines = [_line(turn.index, "user", turn.sent_message)] if turn.sent_message else []
     if not view.agent:
         return lines
@@ -117,29 +115,35 @@ def _rejected(tasks: Sequence[Task], mark: str) -> str:
     """What was rejected and why repeats what the answer quoted, and so what the agent said: it is data too."""
     lines = [f"{task.id} was rejected: {_folded(task.flaw)}" for task in tasks if task.flaw]
     lines += [f"{task.id} was: {_folded(task.rejected)}" for task in tasks if task.rejected]
-    return "\n" + _fenced(lines, mark) if lines else ""
+    return "\n" + _fenced("\n".join(lines), mark) if lines else ""
+
+
+class _AnswerSchema(NamedTuple):
+    schema: Mapping[str, Any]
+    canonical: orjson.Fragment
 
 
 @lru_cache(maxsize=512)
-def answer_schema(tasks: tuple[tuple[str, type[Form]], ...]) -> Mapping[str, Any]:
-    """One object with a member per task; a form that several tasks share is described once."""
+def _answer_schema(tasks: tuple[tuple[str, type[Form]], ...]) -> _AnswerSchema:
+    """Of one object with a member per task; a form that several tasks share is described once."""
     names: dict[type[Form], str] = {}
     for _, form in tasks:
         names.setdefault(form, f"{form.__name__}{len(names)}")
-    return {
+    answer = {
         "type": "object",
         "properties": {task: {"$ref": f"#/$defs/{names[form]}"} for task, form in tasks},
         "required": [task for task, _ in tasks],
         "additionalProperties": False,
         "$defs": {**{name: schema(form) for form, name in names.items()}, "quote": QUOTE_SCHEMA},
     }
+    return _AnswerSchema(answer, orjson.Fragment(canonical(answer)))
 
 
 @lru_cache(maxsize=512)
 def frame_tokens(tasks: tuple[Task, ...]) -> int:
     """Estimated tokens of a request for `tasks` beside its transcript."""
-    form = canonical(answer_schema(tuple((task.id, task.form) for task in tasks))).decode()
-    return estimated_tokens(FRAME + instructions(tasks) + form)
+    answer, _ = _answer_schema(tuple((task.id, task.form) for task in tasks))
+    return estimated_tokens(FRAME + instructions(tasks) + canonical(answer).decode())
 
 
 def estimated_tokens(text: str) -> int:

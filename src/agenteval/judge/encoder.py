@@ -23,7 +23,7 @@ from agenteval.domain.questions import (
     Unscored,
 )
 from agenteval.domain.transcript import Dialog
-from agenteval.judge.faults import CUT_OFF, model_faults
+from agenteval.judge.faults import CUT_OFF, ModelFaults
 from agenteval.judge.local import LocalScorer, ranked
 from agenteval.judge.panel import Said
 
@@ -69,7 +69,7 @@ class Encoder:
         texts = list(dict.fromkeys(text for ask in asks for text in ask))
         call = _call(Role.EMBEDDING, embedder.id, asks[0])
         try:
-            with model_faults():
+            with ModelFaults():
                 embedded = await embedder.embed(texts)
                 vectors = dict(zip(texts, embedded.vectors, strict=True))
                 scores = {ask.key: _cosine(vectors[ask.a], vectors[ask.b]) for ask in asks}
@@ -91,7 +91,7 @@ class Encoder:
     ) -> dict[str, Verdict]:
         call = _call(Role.MODERATION, moderator.id, asks[0])
         try:
-            with model_faults():
+            with ModelFaults():
                 moderated = await moderator.moderate([ask.text for ask in asks])
                 flags = {
                     ask.key: Flags(tuple(categories))

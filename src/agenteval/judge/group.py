@@ -1,12 +1,11 @@
 """Which questions share a call, and which part of a long dialog a call shows."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 from agenteval.domain.questions import Question, View
 from agenteval.domain.transcript import Turn
-from agenteval.judge.compile import estimated_tokens, transcript_lines
+from agenteval.judge.compile import estimated_tokens, transcript
 
 MAX_ITEMS = 40
 OVERLAP_TURNS = 2
@@ -34,21 +33,33 @@ def group(questions: Sequence[Question[Any]]) -> list[Batch]:
     ]
 
 
-def windows(turns: Sequence[Turn], sizes: Sequence[int], view: View, budget_tokens: int) -> list[View] | None:
-    """`view` as it is when its `turns`, of these `sizes`, fit into the budget, else overlapping windows that together
-    show all of it; None when a single turn does not fit."""
+class Window(NamedTuple):
+    """A part of a dialog, and the transcript of it that a call shows."""
+
+    view: View
+    shown: str
+
+
+def windows(turns: Sequence[Turn], whole: Window, budget_tokens: int) -> list[Window] | None:
+    """The `whole` of these `turns` as it is when it fits into the budget, else overlapping windows that together show
+    all of it; None when a single turn does not fit."""
+    if estimated_tokens(whole.shown) + len(turns) <= budget_tokens:  # no less than all `sizes`, and known sooner
+        return [whole]
+    view = whole.view
+    sizes = turn_tokens(turns, view)
     if sum(sizes) <= budget_tokens:
-        return [view]
+        return [whole]
     if any(size > budget_tokens for size in sizes):
         return None
-    found: list[View] = []
+    found: list[Window] = []
     start = 0
     while True:
         end, used = start, 0
         while end < len(turns) and used + sizes[end] <= budget_tokens:
             used += sizes[end]
             end += 1
-        found.append(replace(view, first=turns[start].index, last=turns[end - 1].index))
+        part = turns[start:end]
+        found.append(Window(view._replace(first=part[0].index, last=part[-1].index), transcript(part, view)))
         if end == len(turns):
             return found
         start = max(start + 1, end - OVERLAP_TURNS)
@@ -56,4 +67,4 @@ def windows(turns: Sequence[Turn], sizes: Sequence[int], view: View, budget_toke
 
 def turn_tokens(turns: Sequence[Turn], view: View) -> list[int]:
     """Estimated tokens of each turn as `view` shows it."""
-    return [estimated_tokens("\n".join(transcript_lines(turn, view))) for turn in turns]
+    return [estimated_tokens(transcript([turn], view)) for turn in turns]

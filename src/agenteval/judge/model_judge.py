@@ -9,11 +9,11 @@ from agenteval.domain.errors import AnswerCutOff, ContextTooLong, ModelError, Pe
 from agenteval.domain.forms import Path
 from agenteval.domain.json_value import as_text
 from agenteval.domain.ports import Call, ChatModel, ChatReply, ChatRequest, Clock, Role
-from agenteval.domain.questions import Ask, Cause, Judged, Question, Unscored, View
+from agenteval.domain.questions import Ask, Cause, Judged, Question, Unscored
 from agenteval.domain.transcript import Dialog
-from agenteval.judge.compile import Seal, Task, compile_request, frame_tokens
-from agenteval.judge.faults import CUT_OFF, model_faults
-from agenteval.judge.group import Batch, group, turn_tokens, windows
+from agenteval.judge.compile import Seal, Task, compile_request, frame_tokens, transcript
+from agenteval.judge.faults import CUT_OFF, ModelFaults
+from agenteval.judge.group import Batch, Window, group, turn_tokens, windows
 from agenteval.judge.panel import Said
 from agenteval.judge.parse import parse
 from agenteval.judge.verify import Flaw, Seen, Verified, verify, with_item
@@ -63,46 +63,45 @@ class ModelJudge:
     async def answer(self, dialog: Dialog, asks: Sequence[Ask], *, until_s: float | None = None) -> Said:
         answers: dict[str, Verdict] = {}
         calls: list[Call] = []
-
-        async def answer(batch: Batch) -> None:
-            answers.update(await self._batch(dialog, batch, calls))
-
+        batches = group([ask for ask in asks if isinstance(ask, Question)])
         with suppress(TimeoutError):
             async with asyncio.timeout_at(until_s):
-                await _together([answer(batch) for batch in group([ask for ask in asks if isinstance(ask, Question)])])
+                await _together([self._batch(dialog, batch, answers, calls) for batch in batches])
         return Said(answers, calls)
 
-    async def _batch(self, dialog: Dialog, batch: Batch, calls: list[Call]) -> dict[str, Verdict]:
+    async def _batch(self, dialog: Dialog, batch: Batch, answers: dict[str, Verdict], calls: list[Call]) -> None:
+        """Adds to `answers` and `calls`."""
         samples = await _together([self._sample(dialog, batch, sample, calls) for sample in range(batch.samples)])
         if batch.samples == 1:
-            return samples[0]
-        return {question.key: vote([sample[question.key] for sample in samples]) for question in batch.questions}
+            answers.update(samples[0])
+        else:
+            answers.update({q.key: vote([sample[q.key] for sample in samples]) for q in batch.questions})
 
     async def _sample(self, dialog: Dialog, batch: Batch, sample: int, calls: list[Call]) -> dict[str, Verdict]:
         """One vote on the batch, over as many windows as the dialog needs."""
         context = self._model.context_tokens
-        asked = frame_tokens(tuple(Task(f"q{i}", q.form, q.text, q.guide) for i, q in enumerate(batch.questions)))
+        asked = frame_tokens(tuple([Task(f"q{i}", q.form, q.text, q.guide) for i, q in enumerate(batch.questions)]))
         turns = batch.view.turns(dialog)
-        sizes = turn_tokens(turns, batch.view)
+        whole = Window(batch.view, transcript(turns, batch.view))
         budget = context - min(ANSWER_TOKENS, context // 4) - asked
         for _ in range(SHRINKS):
-            views = windows(turns, sizes, batch.view, budget)
-            if views is None:
+            parts = windows(turns, whole, budget)
+            if parts is None:
                 break
             try:
-                parts = await _together(
+                answers = await _together(
                     [
-                        _Round(self._model, self._secret, dialog, view, calls, clock=self._clock).judge(batch, sample)
-                        for view in views
+                        _Round(self._model, self._secret, dialog, part, calls, clock=self._clock).judge(batch, sample)
+                        for part in parts
                     ]
                 )
             except ContextTooLong:
-                budget = min(budget, sum(sizes)) // 2
+                budget = min(budget, sum(turn_tokens(turns, batch.view))) // 2
                 continue
-            if len(views) == 1:
-                return parts[0]
-            seen = [(shown[0].index, shown[-1].index) for view in views if (shown := view.turns(dialog))]
-            return {q.key: _merge(q, [part[q.key] for part in parts], seen) for q in batch.questions}
+            if len(parts) == 1:
+                return answers[0]
+            seen = [(shown[0].index, shown[-1].index) for part in parts if (shown := part.view.turns(dialog))]
+            return {q.key: _merge(q, [answer[q.key] for answer in answers], seen) for q in batch.questions}
         detail = f"a single turn does not fit into the model's context (AGENTEVAL_JUDGE_CONTEXT_TOKENS is {context})"
         too_long = Unscored(Cause.TOO_LONG, detail)
         return {question.key: too_long for question in batch.questions}
@@ -118,13 +117,14 @@ class _Round:
     first of these whose answer is lost is made a second time."""
 
     def __init__(
-        self, model: ChatModel, secret: bytes, dialog: Dialog, view: View, calls: list[Call], *, clock: Clock
+        self, model: ChatModel, secret: bytes, dialog: Dialog, window: Window, calls: list[Call], *, clock: Clock
     ) -> None:
         self._model = model
         self._secret = secret
         self._clock = clock
         self._dialog = dialog
-        self._seen = Seen(dialog, view)
+        self._seen = Seen(dialog, window.view)
+        self._shown = window.shown
         self._calls = calls
         self._sent_again = False
 
@@ -150,7 +150,7 @@ class _Round:
         }
 
     async def _call(self, tasks: Sequence[Task], seal: Seal, *, max_tokens: int | None = None) -> _Answer:
-        request = compile_request(tasks, self._dialog, self._seen.view, seal, max_tokens=max_tokens)
+        request = compile_request(tasks, self._shown, seal, max_tokens=max_tokens)
         keys = [task.id for task in tasks]
         answer = await self._send(request, keys, request.custom_id)
         if not answer.was_lost or self._sent_again:
@@ -162,7 +162,7 @@ class _Round:
 
     async def _send(self, request: ChatRequest, keys: Sequence[str], call_id: str) -> _Answer:
         try:
-            with model_faults():
+            with ModelFaults():
                 reply = await self._model.complete(request)
                 call = self._record(call_id, request, reply)
         except Pending as pending:  # no call yet

@@ -173,7 +173,7 @@ async def test_no_prompt_holds_an_expected_value() -> None:
     asked = [ask for ask in judge.asked if isinstance(ask, Question)]
     assert len(asked) == 3
     tasks = [Task(ask.item, ask.form, ask.text, ask.guide) for ask in asked]
-    request = compile_request(tasks, dialog(("hello", "ok")), asked[0].view, Seal.of(b"s", talk, 0))
+    request = compile_request(tasks, "[0] user: hello", Seal.of(b"s", talk, 0))
     prompt = str(request.messages) + str(request.schema)
     assert not [value for value in hidden if value in prompt]
 
@@ -182,7 +182,7 @@ def test_the_prompt_is_short() -> None:
     rule = build(RuleSpec("task_completion", slots(*SLOTS)))
     asked = [ask for ask in rule.ask(CASE, BOOKING, Answers()) if isinstance(ask, Question)]
     tasks = [Task(f"q{i}", ask.form, ask.text, ask.guide) for i, ask in enumerate(asked)]
-    request = compile_request(tasks, BOOKING, asked[0].view, Seal.of(b"s", BOOKING, 0))
+    request = compile_request(tasks, "[0] user: hello", Seal.of(b"s", BOOKING, 0))
     assert len(request.messages[0].content) <= 1_400
 
 
