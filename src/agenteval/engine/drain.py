@@ -19,21 +19,24 @@ async def drain(
     and the error is raised.
     """
     loop = asyncio.get_running_loop()
-    free = asyncio.Event()  # an async generator cannot be advanced by two at once; a lock is handed on with every item
-    free.set()
+    advancing = False  # an async generator cannot be advanced by two at once; a lock is handed on with every item
+    advanced = asyncio.Event()
 
     async def work() -> None:
+        nonlocal advancing
         turn_s = loop.time()
         while True:
-            while not free.is_set():
-                await free.wait()
-            free.clear()
+            while advancing:
+                advanced.clear()  # here alone: to set it again while many wake up looks at all of them
+                await advanced.wait()
+            advancing = True
             try:
                 item = await anext(source)
             except StopAsyncIteration:
                 return
             finally:
-                free.set()
+                advancing = False
+                advanced.set()
             await attempt(item)
             if loop.time() - turn_s > _TURN_S:
                 await asyncio.sleep(0)
