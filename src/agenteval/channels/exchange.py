@@ -13,6 +13,7 @@ import orjson
 
 from agenteval.channels.replies import cleaned
 from agenteval.domain.errors import TargetError, TargetProtocolError, TargetRateLimited, TargetTimeout
+from agenteval.domain.json_value import Json
 from agenteval.domain.ports import AgentReply, Clock, Conversation
 from agenteval.domain.text import clean
 from agenteval.domain.transcript import Dialog, Turn, TurnStatus
@@ -73,15 +74,16 @@ def exchanges(dialog: Dialog, messages: Sequence[str]) -> bool:
     there is no secret to hide. It does of most dialogs, and takes 20 µs for four turns where this takes 4."""
     if len(dialog) != len(messages):
         return False
-    said: list[str] = []
+    said: list[Json] = []
     for turn, message in zip(dialog.turns, messages, strict=True):
-        if turn.status is not TurnStatus.OK or turn.tool_calls or turn.error or turn.sent_message != message:
-            return False
-        if not isinstance(turn.reply, str) or len(turn.reply) >= _SURELY_KEPT:
+        if turn.sent_message != message or turn.status is not TurnStatus.OK or turn.tool_calls or turn.error:
             return False
         said += message, turn.reply
-    together = "".join(said)
-    return clean(together) == together
+    try:
+        together = "".join(said)  # type: ignore[arg-type]
+    except TypeError:  # a structured reply, or none
+        return False
+    return len(together) < _SURELY_KEPT and clean(together) == together
 
 
 _redactor = lru_cache(maxsize=64)(Redactor)
