@@ -8,7 +8,7 @@ dropped is passed over.
 import types
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import fields, is_dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from fractions import Fraction
 from functools import cache, lru_cache
@@ -74,13 +74,22 @@ class sound:  # noqa: N801 - read as `with sound(...)`; a generator's context ta
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _trace: object) -> None:
         if isinstance(error, DAMAGE):
-            column = next(name for name in ("attempt_id", "id", "case_id") if name in self._row)
-            place = f"the row of {self._table} with the {column} {self._row[column]}"
-            raise StorageError(f"{place} cannot be read: {error}", fix=DAMAGED) from error
+            raise _damaged(self._table, self._row, error) from error
+
+
+def _damaged(table: str, row: Mapping[Any, Any], error: BaseException) -> StorageError:
+    column = next(name for name in ("attempt_id", "id", "case_id") if name in row)
+    place = f"the row of {table} with the {column} {row[column]}"
+    return StorageError(f"{place} cannot be read: {error}", fix=DAMAGED)
 
 
 def fraction_text(value: Fraction) -> str:
-    return f"{value.numerator}/{value.denominator}"
+    return _ratio_text(*value.as_integer_ratio())
+
+
+@lru_cache(maxsize=4096)
+def _ratio_text(numerator: int, denominator: int) -> str:
+    return f"{numerator}/{denominator}"
 
 
 @lru_cache(maxsize=4096)
@@ -88,8 +97,18 @@ def _fraction(text: str) -> Fraction:
     return Fraction(text)
 
 
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
 def time_text(at: datetime) -> str:
-    return (at if at.tzinfo is UTC else at.astimezone(UTC)).isoformat()
+    since = at - _EPOCH
+    second = _second_text(since.days, since.seconds)
+    return f"{second}.{since.microseconds:06d}+00:00" if since.microseconds else f"{second}+00:00"
+
+
+@lru_cache(maxsize=16)  # moments stored together are mostly of the same second; `isoformat` takes twice as long
+def _second_text(days: int, seconds: int) -> str:
+    return (_EPOCH + timedelta(days, seconds)).isoformat().removesuffix("+00:00")
 
 
 class Columns(Generic[T]):
@@ -100,16 +119,10 @@ class Columns(Generic[T]):
         self._kind = kind
         self._table = table
         self.names = tuple(hints)
-        self._get = attrgetter(*self.names)
-        self._encoders = tuple((i, write) for i, hint in enumerate(hints.values()) if (write := _column_writer(hint)))
+        self.row: Callable[[T], tuple[Any, ...]] = _row_writer(
+            {name: _column_writer(hint) for name, hint in hints.items()}
+        )
         self._decoders = {name: _column_reader(hint) for name, hint in hints.items()}
-
-    def row(self, value: T) -> tuple[Any, ...]:
-        columns = list(self._get(value))
-        for i, write in self._encoders:
-            if columns[i] is not None:
-                columns[i] = write(columns[i])
-        return tuple(columns)
 
     def named(self, value: T) -> dict[str, Any]:
         """The columns by their names, as SQLAlchemy takes a row."""
@@ -138,8 +151,35 @@ def load_call(row: Mapping[Any, Any]) -> Call:
 
 
 def load_case(row: Mapping[Any, Any]) -> Case:
-    with sound("run_cases", row):
-        return loads(Case, row["case"])
+    try:
+        return _read_case(row["case"])
+    except DAMAGE as error:
+        raise _damaged("run_cases", row, error) from error
+
+
+def _read_case(text: str) -> Case:
+    """What stands after the messages is mostly the same as in the cases before, and is then not read again: that takes
+    half the time. Within what is said, quotation marks are escaped, so this is the name of a member; it is one of the
+    case if what stands before it is whole."""
+    own, _, rest = text.partition(_AFTER_MESSAGES)
+    try:
+        first = orjson.loads(own + "}")
+    except ValueError:
+        first = {}
+    if len(first) == 2 and "id" in first and "messages" in first:
+        return Case(first["id"], tuple(first["messages"]), *_rest_of_case(rest))
+    return loads(Case, text)
+
+
+_REST = [field.name for field in fields(Case)[2:]]
+_AFTER_MESSAGES = f',"{_REST[0]}":'
+_get_rest = attrgetter(*_REST)
+
+
+@lru_cache(maxsize=128)
+def _rest_of_case(text: str) -> tuple[Any, ...]:
+    rest: tuple[Any, ...] = _get_rest(loads(Case, f'{{"id":"","messages":[]{_AFTER_MESSAGES}{text}'))
+    return rest
 
 
 def answer_row(ask: Ask, answer: Judged[Any] | Unscored) -> tuple[Any, ...]:
@@ -153,6 +193,7 @@ def answer_row(ask: Ask, answer: Judged[Any] | Unscored) -> tuple[Any, ...]:
 # ---- from a type to its reader, compiled once ------------------------------------------------------------------------
 
 _Read = Callable[[Any], Any]
+_Write = Callable[[Any], Any]
 _PLAIN = (str, int, float, bool)
 _SHARED = (tuple[RuleSpec, ...], Policy)
 
@@ -233,7 +274,19 @@ def _optional(kind: Any) -> Any:
     return None
 
 
-def _column_writer(kind: Any) -> Callable[[Any], Any] | None:
+def _row_writer(writers: Mapping[str, _Write | None]) -> Callable[[Any], tuple[Any, ...]]:
+    """Compiled, as `dataclass` compiles what it adds: a loop over getters and writers takes three times as long."""
+    columns = []
+    for name, write in writers.items():
+        member = f"value.{name}"
+        written = _INLINE[write].format(member) if write in _INLINE else f"write_{name}({member})"
+        columns.append(member if write is None else f"None if {member} is None else {written}")
+    names = {"dumps": dumps, **{f"write_{name}": write for name, write in writers.items()}}
+    row: Callable[[Any], tuple[Any, ...]] = eval(f"lambda value: ({', '.join(columns)},)", names)  # noqa: S307 - our names
+    return row
+
+
+def _column_writer(kind: Any) -> _Write | None:
     """How a value that is not None is written; None: as it is."""
     kind = _optional(kind) or kind
     if kind is Fraction:
@@ -241,7 +294,7 @@ def _column_writer(kind: Any) -> Callable[[Any], Any] | None:
     if kind is datetime:
         return time_text
     if isinstance(kind, type) and issubclass(kind, StrEnum):
-        return str  # a third of the time that `value` takes
+        return str
     if kind in _PLAIN or _is_text_literal(kind):
         return None
     if get_origin(kind) is tuple:
@@ -265,7 +318,14 @@ def _written_once() -> Callable[[object], str]:
 
 
 def _list_text(items: tuple[Any, ...]) -> str:
-    return dumps(items) if items else "[]"  # mostly: few turns have tool calls, few results vetoes
+    return dumps(items) if items else "[]"
+
+
+_INLINE: Mapping[Any, str] = {
+    str: "{0}._value_",
+    _list_text: "(dumps({0}) if {0} else '[]')",  # mostly: few turns have tool calls, few results vetoes
+}
+"""Writers that a row does without calling them."""
 
 
 def _column_reader(kind: Any) -> _Read:

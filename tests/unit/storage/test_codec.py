@@ -1,6 +1,6 @@
 """What is stored of an object is the object."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, timezone
 from enum import StrEnum
 from fractions import Fraction
@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agenteval.domain.errors import StorageError
 from agenteval.domain.evidence import Match, Span, Speaker
 from agenteval.domain.forms import AgentQuote, Form, UserQuote
 from agenteval.domain.outcome import CaseOutcome, OutcomeCause, ResultStatus, RuleResult, Source, SuccessLevel
@@ -203,9 +204,48 @@ def reread(columns: codec.Columns[T], value: T) -> T:
     return columns.load(dict(zip(columns.names, columns.row(value), strict=True)))
 
 
+def reread_case(text: str) -> Case:
+    return codec.load_case({"case_id": "c", "case": text})
+
+
 @given(cases)
 def test_a_case_is_read_as_written(case: Case) -> None:
-    assert codec.loads(Case, codec.dumps(case)) == case
+    assert reread_case(codec.dumps(case)) == case
+
+
+def test_what_is_said_is_not_taken_for_the_rest_of_a_case() -> None:
+    case = Case("c", ('hi","eval_rules":[]', ',"eval_rules":', "\\"), (RuleSpec("safety"),), name="n")
+    assert reread_case(codec.dumps(case)) == case
+    assert reread_case(codec.dumps(replace(case, messages=("bye",)))) == replace(case, messages=("bye",))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"id":"c","messages":["hi"],"eval_rules":[],"name":"n"}',
+        '{"id":"c","messages":["hi"],"priority":3,"eval_rules":[],"priority":3,"name":"n"}',
+        '{"id":"c","messages":["hi"],"later":{"version":1,"eval_rules":[]},"name":"n"}',
+        '{"name":"n","eval_rules":[],"messages":["hi"],"id":"c"}',
+        '{"id": "c", "messages": ["hi"], "eval_rules": [], "name": "n"}',
+    ],
+)
+def test_a_case_is_read_however_its_members_stand(text: str) -> None:
+    assert reread_case(text) == Case("c", ("hi",), name="n")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[]",
+        '{"id":"c"}',
+        '{"id":"c","messages":["hi"],"eval_rules":[',
+        '{"id":"c","messages":["hi"],"eval_rules":7}',
+    ],
+)
+def test_a_damaged_case_is_named(text: str) -> None:
+    with pytest.raises(StorageError, match="the row of run_cases with the case_id c"):
+        reread_case(text)
 
 
 @given(turns)
@@ -294,6 +334,13 @@ def test_fractions_and_times_have_one_text() -> None:
     assert codec.fraction_text(Fraction(4, 5)) == "4/5"
     assert codec.fraction_text(Fraction(1)) == "1/1"
     assert codec.time_text(beijing) == "2026-07-01T00:00:00+00:00"
+
+
+@given(st.timedeltas(timedelta(-99_999), timedelta(99_999)))
+def test_a_time_is_written_in_utc_to_the_microsecond(since: timedelta) -> None:
+    at = START + since
+    assert codec.time_text(at) == at.isoformat()
+    assert codec.time_text(at.astimezone(timezone(timedelta(hours=-3)))) == at.isoformat()
 
 
 def test_chinese_is_stored_as_it_is() -> None:
