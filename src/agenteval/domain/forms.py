@@ -23,7 +23,7 @@ class YesNo(StrEnum):
 
 
 @quick_init
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # without slots: orjson writes what has slots in three times the time
 class Quote:
     """Words said in a turn. `span` is where code found them; without it the quote is not verified."""
 
@@ -34,19 +34,19 @@ class Quote:
 
 
 @quick_init
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class UserQuote(Quote):
     speaker = Speaker.USER
 
 
 @quick_init
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class AgentQuote(Quote):
     speaker = Speaker.AGENT
 
 
 @quick_init
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ToolQuote(Quote):
     """Of a recorded tool result."""
 
@@ -147,11 +147,15 @@ def read(form: type[Form], raw: object, reader: Reader, path: Path = ()) -> Form
     """Build `form` from JSON. Raises FormError naming the place; members that the form lacks are ignored."""
     if not isinstance(raw, dict):
         raise FormError(path, f"must be an object, not {_kind(raw)}")
-    values = {}
+    values: dict[str, object] = {}
     for name, decode, optional in _decoders(form):
-        if name not in raw and not optional:
+        given = raw.get(name)
+        if optional and _absent(given):
+            values[name] = None
+        elif given is None and name not in raw:
             raise FormError((*path, name), "is missing")
-        values[name] = decode(raw.get(name), reader, (*path, name))
+        else:
+            values[name] = decode(given, reader, (*path, name))
     try:
         return form(**values)
     except FormError:
@@ -225,11 +229,9 @@ _Decode = Callable[[object, Reader, Path], object]
 
 @per_class
 def _decoders(form: type[Form]) -> tuple[tuple[str, _Decode, bool], ...]:
-    hints = _hints(form)
-    return tuple(
-        (f.name, _decoder(hints[f.name]), _optional(hints[f.name])[1])
-        for f in fields(form)  # type: ignore[arg-type]
-    )
+    """Of each member its name, how it is decoded when it is there, and whether it may be absent."""
+    kinds = {f.name: _optional(_hints(form)[f.name]) for f in fields(form)}  # type: ignore[arg-type]
+    return tuple((name, _decoder(kind), optional) for name, (kind, optional) in kinds.items())
 
 
 def _decoder(kind: Any) -> _Decode:
