@@ -50,24 +50,16 @@ class Endpoint:
     ) -> T:
         """What `read` makes of the reply's JSON object and its latency in milliseconds. `payload` holds the request but
         for the model's name. Raises ModelError; when `read` raises one that is retryable, the call is repeated too."""
-        url = f"{self._settings.base_url}/{path}"
         body = orjson.dumps({"model": self._settings.model, **payload})
-
-        async def attempt() -> T:
-            response = await self._send(url, body)
-            data = self._object(response)
-            self._settle(data, len(body))
-            return read(data, response.latency_ms)
-
         return await (retry or self.retry).run(
-            attempt,
+            partial(self._attempt, f"{self._settings.base_url}/{path}", body, read),
             turn=partial(self._limits.slot, len(body) // BYTES_PER_TOKEN),
             clock=self._context.clock,
             random=self._context.random,
             pause=self._limits.pause,
         )
 
-    async def _send(self, url: str, body: bytes) -> Response:
+    async def _attempt(self, url: str, body: bytes, read: Callable[[Mapping[str, Any], float], T]) -> T:
         try:
             response = await self._context.sessions.at(url).request(
                 "POST", url, body=body, headers=self._headers, timeout_s=self._settings.timeout_s
@@ -76,22 +68,24 @@ class Endpoint:
             raise self.failures.connection(error) from error
         if not 200 <= response.status < 300:
             raise self.failures.status(response)
-        return response
+        data = self._object(response)
+        self._settle(data, len(body))
+        return read(data, response.latency_ms)
 
-    def _object(self, response: Response) -> Mapping[str, Any]:
+    def _object(self, response: Response) -> dict[str, Any]:
         try:
             data = response.json()
         except NetError as error:
             raise self.failures.malformed("the reply is not JSON", response.body) from error
-        if not isinstance(data, Mapping):
+        if not isinstance(data, dict):
             raise self.failures.malformed("the reply is no JSON object", response.body)
         if failure := data.get("error"):  # some gateways report one in a 200
-            code = failure.get("code") if isinstance(failure, Mapping) else None
+            code = failure.get("code") if isinstance(failure, dict) else None
             raise self.failures.reported(code if isinstance(code, int) and code >= 400 else 500, words(failure))
         return data
 
     def _settle(self, data: Mapping[str, Any], body_bytes: int) -> None:
         usage = data.get("usage")
-        used = usage.get("total_tokens") if isinstance(usage, Mapping) else None
+        used = usage.get("total_tokens") if isinstance(usage, dict) else None
         if isinstance(used, int):
             self._limits.settle(body_bytes // BYTES_PER_TOKEN, used)

@@ -12,7 +12,7 @@ PER_MILLION = Fraction(1, 1_000_000)
 
 def usage_of(reported: object, settings: ModelSettings) -> Usage:
     """Usage from a provider's `usage` object. What it does not tell stays None, and so does a cost that needs it."""
-    told: Mapping[str, Any] = reported if isinstance(reported, Mapping) else {}
+    told: Mapping[str, Any] = reported if isinstance(reported, dict) else {}
     asked, said = _count(told.get("prompt_tokens")), _count(told.get("completion_tokens"))
     return Usage(asked, said, _cost(asked, said, settings))
 

@@ -1,8 +1,7 @@
 """How much one provider is asked at once and per minute. A pause after a 429 holds this provider only."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, nullcontext
+from types import TracebackType
 
 from agenteval.domain.ports import Clock
 
@@ -35,25 +34,39 @@ class Limits:
         tokens_per_minute: float | None = None,
     ) -> None:
         self._clock = clock
-        self._places = asyncio.Semaphore(max_concurrency) if max_concurrency else nullcontext()
+        self._places = asyncio.Semaphore(max_concurrency) if max_concurrency else None
         self._requests = Bucket(requests_per_minute) if requests_per_minute else None
         self._tokens = Bucket(tokens_per_minute) if tokens_per_minute else None
         self._paused_until_s = float("-inf")
 
-    @asynccontextmanager
-    async def slot(self, tokens: int = 0) -> AsyncIterator[None]:
+    def slot(self, tokens: int = 0) -> "Slot":
         """Wait for a place and for the rates, then hold the place. `tokens` is the caller's estimate; see `settle`."""
-        async with self._places:
-            now_s = self._clock.monotonic_s()
-            wait_s = max(
-                self._requests.take(1, now_s) if self._requests else 0.0,
-                self._tokens.take(tokens, now_s) if self._tokens else 0.0,
-                self._paused_until_s - now_s,
-            )
+        return Slot(self, tokens)
+
+    async def enter(self, tokens: int) -> None:
+        if self._places:
+            await self._places.acquire()
+        now_s = self._clock.monotonic_s()
+        wait_s = max(
+            self._requests.take(1, now_s) if self._requests else 0.0,
+            self._tokens.take(tokens, now_s) if self._tokens else 0.0,
+            self._paused_until_s - now_s,
+        )
+        if wait_s > 0:
+            await self._wait(wait_s)
+
+    def leave(self) -> None:
+        if self._places:
+            self._places.release()
+
+    async def _wait(self, wait_s: float) -> None:
+        try:
             while wait_s > 0:
                 await self._clock.sleep(wait_s)
                 wait_s = self._paused_until_s - self._clock.monotonic_s()
-            yield
+        except BaseException:
+            self.leave()
+            raise
 
     def settle(self, estimated: int, used: int) -> None:
         """Correct an estimate by what a request really used."""
@@ -63,3 +76,19 @@ class Limits:
     def pause(self, seconds: float) -> None:
         """Start no request for this long."""
         self._paused_until_s = max(self._paused_until_s, self._clock.monotonic_s() + seconds)
+
+
+class Slot:
+    """A place among the requests to a provider. A class, as each request needs one: a generator takes much longer."""
+
+    def __init__(self, limits: Limits, tokens: int) -> None:
+        self._limits = limits
+        self._tokens = tokens
+
+    async def __aenter__(self) -> None:
+        await self._limits.enter(self._tokens)
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._limits.leave()

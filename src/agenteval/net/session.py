@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
+from functools import lru_cache
 from types import TracebackType
 from typing import Any, Self
 
@@ -147,7 +148,7 @@ class Session:
                 url,
                 data=body,
                 headers=headers,
-                timeout=aiohttp.ClientTimeout(total=timeout_s, connect=min(self._connect_timeout_s, timeout_s / 2)),
+                timeout=_timeout(timeout_s, self._connect_timeout_s),
                 allow_redirects=False,
             ) as reply:
                 content = await self._read(reply)
@@ -185,6 +186,11 @@ class Session:
                     NetFault.TOO_LARGE, f"the reply is larger than {self._max_reply_bytes} bytes", delivered=True
                 )
         return b"".join(pieces)
+
+
+@lru_cache(maxsize=64)
+def _timeout(total_s: float, connect_s: float) -> aiohttp.ClientTimeout:
+    return aiohttp.ClientTimeout(total=total_s, connect=min(connect_s, total_s / 2))
 
 
 class Sessions:

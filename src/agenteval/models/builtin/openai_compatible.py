@@ -1,6 +1,6 @@
 """Any server with OpenAI's interface: chat completions, embeddings, moderations."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from operator import itemgetter
 from typing import Any, TypeVar
@@ -44,22 +44,19 @@ class Chat:
         self._ladder = Ladder(settings, context.capabilities)
 
     async def complete(self, request: ChatRequest) -> ChatReply:
-        return await self._complete(request, self._endpoint.retry)
+        return await self._ladder.run(partial(self._ask, request, self._endpoint.retry))
 
     async def check(self) -> None:
         """A real call, which also finds out how this model is made to fit a schema."""
         retry = Retry(self._endpoint.retry.deadline_s, attempts=CHECK_ATTEMPTS)
-        await self._complete(CHECK, retry)
+        await self._ladder.run(partial(self._ask, CHECK, retry))
 
     async def close(self) -> None:
         """The session is the context's."""
 
-    async def _complete(self, request: ChatRequest, retry: Retry) -> ChatReply:
-        async def attempt(mode: Mode) -> ChatReply:
-            payload = payload_of(request, self._settings, mode)
-            return await self._endpoint.post("chat/completions", payload, self._read, retry)
-
-        return await self._ladder.run(attempt)
+    def _ask(self, request: ChatRequest, retry: Retry, mode: Mode) -> Awaitable[ChatReply]:
+        payload = payload_of(request, self._settings, mode)
+        return self._endpoint.post("chat/completions", payload, self._read, retry)
 
     def _read(self, data: Mapping[str, Any], latency_ms: float) -> ChatReply:
         return reply_of(data, self._settings, self._endpoint.failures, latency_ms)
