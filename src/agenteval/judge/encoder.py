@@ -17,6 +17,7 @@ from agenteval.domain.questions import (
     Judged,
     Likeness,
     Moderation,
+    Question,
     Ranked,
     Ranking,
     Similarity,
@@ -39,6 +40,9 @@ class Encoder:
         self._moderator = moderator
 
     async def answer(self, dialog: Dialog, asks: Sequence[Ask], *, until_s: float | None = None) -> Said:
+        asks = [ask for ask in asks if not isinstance(ask, Question)]
+        if not asks:
+            return Said()
         answers: dict[str, Verdict] = {}
         calls: list[Call] = []
         alike = [ask for ask in asks if isinstance(ask, Similarity)]

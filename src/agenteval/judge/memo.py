@@ -25,13 +25,15 @@ class MemoStep:
     async def answer(self, dialog: Dialog, asks: Sequence[Ask], *, until_s: float | None = None) -> Said:
         keys = self._keys(dialog, asks)
         known = await self._memo.get(list(keys.values())) if keys else {}
-        by_key = {ask.key: ask for ask in asks}
-        read = {key: _recalled(by_key[key], known[memo]) for key, memo in keys.items() if memo in known}
-        recalled = {key: answer for key, answer in read.items() if answer is not None}
-        left = [ask for ask in asks if ask.key not in recalled]
-        if not left:
+        recalled: dict[str, Judged[Any]] = {}
+        if known:
+            by_key = {ask.key: ask for ask in asks}
+            read = {key: _recalled(by_key[key], known[memo]) for key, memo in keys.items() if memo in known}
+            recalled = {key: answer for key, answer in read.items() if answer is not None}
+            asks = [ask for ask in asks if ask.key not in recalled]
+        if not asks:
             return Said(recalled)
-        said = await self._step.answer(dialog, left, until_s=until_s)
+        said = await self._step.answer(dialog, asks, until_s=until_s)
         new = {
             keys[key]: judged_to_json(answer)
             for key, answer in said.answers.items()
@@ -39,7 +41,7 @@ class MemoStep:
         }
         if new:
             await self._memo.put(new)
-        return Said({**recalled, **said.answers}, said.calls)
+        return Said({**recalled, **said.answers}, said.calls) if recalled else said
 
     def _keys(self, dialog: Dialog, asks: Sequence[Ask]) -> dict[str, str]:
         """Memo keys by ask key."""
@@ -48,11 +50,12 @@ class MemoStep:
         for ask in asks:
             if (identity := self._identities.get(type(ask))) is None:
                 continue
-            parts: list[object] = [identity, ask.key]
             if isinstance(ask, Question):
-                if ask.view not in seen:
-                    seen[ask.view] = _shown(dialog, ask.view)
-                parts = [identity, ask.wording, ask.samples, seen[ask.view]]
+                if (shown := seen.get(ask.view)) is None:
+                    shown = seen[ask.view] = _shown(dialog, ask.view)
+                parts: list[object] = [identity, ask.wording, ask.samples, shown]
+            else:
+                parts = [identity, ask.key]
             keys[ask.key] = hashlib.sha256(canonical(parts)).hexdigest()
         return keys
 
@@ -72,5 +75,5 @@ def _shown(dialog: Dialog, view: View) -> str:
 
 
 def _of_agent(turn: Turn) -> Json:
-    calls = [[call.name, call.arguments, call.result, call.ok] for call in turn.tool_calls]
+    calls = [[call.name, call.arguments, call.result, call.ok] for call in turn.tool_calls] if turn.tool_calls else []
     return [turn.status, turn.reply_text, calls]

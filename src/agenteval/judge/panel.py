@@ -66,12 +66,14 @@ class Panel:
             except Exception as error:  # noqa: BLE001 - what breaks on one dialog does not end the run
                 unanswered = Unscored(Cause.MODEL_ERROR, f"{type(error).__name__}: {error}")
                 continue
-            answers.update(said.answers)
             calls.extend(said.calls)
-            left = [ask for ask in left if ask.key not in said.answers]
+            if said.answers:
+                answers.update(said.answers)
+                left = [ask for ask in left if ask.key not in said.answers]
             if self._waits and until_s is not None and asyncio.get_running_loop().time() >= until_s:
                 return Said(answers, calls)
-        answers.update({ask.key: unanswered for ask in left})
+        for ask in left:
+            answers[ask.key] = unanswered
         return Said(answers, calls)
 
 
