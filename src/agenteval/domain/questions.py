@@ -14,6 +14,7 @@ from agenteval.domain.transcript import Dialog, Turn
 
 F = TypeVar("F", bound=Form)
 V = TypeVar("V")
+T = TypeVar("T")
 
 
 class Cause(StrEnum):
@@ -195,6 +196,8 @@ def provenance(answer: Judged[Any] | Unscored) -> dict[str, Json]:
     `reviewed`: by whom, and the machine's verdict."""
     if isinstance(answer, Unscored):
         return {}
+    if not (answer.turns_seen or answer.votes or answer.repaired or answer.dropped or answer.reviewed):
+        return {}
     by = answer.by.removeprefix("person:")
     told: dict[str, Json] = {
         "turns_seen": [list(window) for window in answer.turns_seen or ()],
@@ -217,6 +220,7 @@ class Answers:
     ) -> None:
         self._known: dict[str, Judged[Any] | Unscored] = {**(known or {}), **(reviews or {})}
         self.reviewed = frozenset(reviews or ())
+        self._found: dict[int, tuple[object, Any]] = {}
 
     @overload
     def get(self, ask: Question[F]) -> Judged[F] | Unscored | None: ...
@@ -252,6 +256,16 @@ class Answers:
 
     def add(self, more: Mapping[str, "Judged[Any] | Unscored"]) -> None:
         self._known.update(more)
+        self._found.clear()
+
+    def found(self, by: object, find: Callable[[], T]) -> T:
+        """What `by`, the same object each time, finds in the answers: found once, until more are known. It must not
+        refer to these answers: the garbage of every case would be left to the collector of cycles."""
+        kept = self._found.get(id(by))
+        if kept is None:
+            kept = self._found[id(by)] = by, find()  # with `by`, so that no other object gets its id
+        found: T = kept[1]
+        return found
 
 
 def judged_to_json(judged: Judged[Any]) -> dict[str, object]:

@@ -12,12 +12,12 @@ from agenteval.domain.ports import Role
 from agenteval.domain.questions import Answers, Ask, Cause, Unscored
 from agenteval.domain.review import ReviewItem
 from agenteval.domain.scenario import Case
-from agenteval.domain.text import fold, is_blank
+from agenteval.domain.text import Language, fold, is_blank
 from agenteval.domain.transcript import Dialog
 from agenteval.rules import EvalRule, register_rule
 from agenteval.rules.completeness import wording
 from agenteval.rules.completeness.forms import NO_RESPONSE, Verdict
-from agenteval.rules.completeness.inquiry import Inquiry
+from agenteval.rules.completeness.inquiry import Findings, Inquiry, closed
 from agenteval.rules.completeness.items import Item, score
 from agenteval.rules.params import Rate, Samples, Weight
 
@@ -67,29 +67,28 @@ class ConversationCompleteness(EvalRule):
             seen.add(name)
 
     def ask(self, case: Case, dialog: Dialog, known: Answers) -> Iterable[Ask]:
-        return () if dialog.silent or self._nothing_asked(dialog) else self._inquiry(dialog, known).asks
+        return self._findings(dialog, known).asks
 
     def evaluate(self, case: Case, dialog: Dialog, answers: Answers) -> RuleResult:
+        findings = self._findings(dialog, answers)
+        if findings.asks:
+            return self._concluded(dialog.language, findings)
         if self._nothing_asked(dialog):
             return self.not_applicable(wording.none_active(dialog.language, ()), detail=_detail())
-        if dialog.silent:
-            items = [Item(given.text, None, NO_RESPONSE, given.weight) for given in self._given]
-            return self.scored(
-                ZERO,
-                passed=at_least(ZERO, self.threshold),
-                reason=wording.silent(dialog),
-                detail=_detail(items),
-            )
-        return self._concluded(self._inquiry(dialog, answers))
+        items = [Item(given.text, None, NO_RESPONSE, given.weight) for given in self._given]
+        return self.scored(
+            ZERO,
+            passed=at_least(ZERO, self.threshold),
+            reason=wording.silent(dialog),
+            detail=_detail(items),
+        )
 
     def review_items(self, case: Case, dialog: Dialog, answers: Answers) -> Iterable[ReviewItem]:
-        if dialog.silent or self._nothing_asked(dialog):
-            return
-        inquiry = self._inquiry(dialog, answers)
-        for item in inquiry.items:
+        for item in self._findings(dialog, answers).items:
             judgement = None if isinstance(item.judgement, Unscored) else item.judgement
             word = None if judgement is None else judgement.word
-            yield ReviewItem(inquiry.closed(item.text, item.quote), word, _is_met(item), judgement)
+            ask = closed(item.text, item.quote, self.examples, self.samples)
+            yield ReviewItem(ask, word, _is_met(item), judgement)
 
     @property
     def _given(self) -> list[Given]:
@@ -99,20 +98,26 @@ class ConversationCompleteness(EvalRule):
         """No word of the user, and no intent from the author."""
         return not self.intents and all(is_blank(turn.sent_message) for turn in dialog)
 
-    def _inquiry(self, dialog: Dialog, answers: Answers) -> Inquiry:
+    def _findings(self, dialog: Dialog, answers: Answers) -> Findings:
+        """What the answers give; without a question when no model is needed."""
+        return answers.found(self, lambda: self._inquired(dialog, answers))
+
+    def _inquired(self, dialog: Dialog, answers: Answers) -> Findings:
+        if dialog.silent or self._nothing_asked(dialog):
+            return Findings()
         inquiry = Inquiry(dialog, answers, self.examples, self.samples)
         for given in self._given:
             inquiry.judge_given(given.text, given.weight)
         if not self.intents:
             inquiry.list_and_judge(in_one=not self.stable_intents and self.samples == 1)
-        return inquiry
+        return inquiry.findings
 
-    def _concluded(self, inquiry: Inquiry) -> RuleResult:
-        language, items, dropped = inquiry.dialog.language, inquiry.items, inquiry.dropped
-        detail = {**inquiry.noted, **_detail(items, dropped)}
+    def _concluded(self, language: Language, findings: Findings) -> RuleResult:
+        items, dropped = findings.items, findings.dropped
+        detail = {**findings.noted, **_detail(items, dropped)}
         evidence = [span for item in items for span in item.spans]
         bounds = score(items, self.partial_credit)
-        failure = inquiry.failure
+        failure = findings.failure
         if bounds is None and dropped and failure is None:
             failure = Unscored(Cause.EVIDENCE, "; ".join(dropped))
         if failure is not None:
@@ -127,17 +132,17 @@ class ConversationCompleteness(EvalRule):
             )
         if bounds is None:
             return self.not_applicable(wording.none_active(language, items), detail=detail)
-        passed = reaches(bounds.low, bounds.high, self.threshold)
         causes = [item.judgement.cause for item in items if isinstance(item.judgement, Unscored)]
         if not causes:
             reason = wording.scored(language, bounds.low, items, len(dropped))
-            return self.scored(bounds.low, passed=passed is True, reason=reason, evidence=evidence, detail=detail)
+            passed = at_least(bounds.low, self.threshold)
+            return self.scored(bounds.low, passed=passed, reason=reason, evidence=evidence, detail=detail)
         return self.failed_to_score(
             causes[0],
             wording.unsettled(language, bounds, items, len(dropped)),
             low=bounds.low,
             high=bounds.high,
-            passed=passed,
+            passed=reaches(bounds.low, bounds.high, self.threshold),
             may_leave=bounds.may_leave,
             evidence=evidence,
             detail=detail,
@@ -151,6 +156,6 @@ def _is_met(item: Item) -> bool | None:
 def _detail(items: Sequence[Item] = (), dropped: Sequence[str] = ()) -> dict[str, Any]:
     return {
         "intents": [item.detail() for item in items],
-        "unmet_intents": [item.text for item in items if item.verdict in {Verdict.UNMET, Verdict.PARTLY_MET}],
+        "unmet_intents": [item.text for item in items if item.verdict not in (None, Verdict.MET)],
         "dropped": list(dropped),
     }

@@ -22,20 +22,27 @@ _LONGEST_NAME = 200  # characters of an intent's text within a question
 
 
 @dataclass
-class Inquiry:
+class Findings:
     """`asks`: every question so far, in order. `items`: the intents with a verdict or without one for good. `dropped`
     tells of intents that could not be verified. `noted`: what else is noteworthy of the list. `failure`: why there is
     none."""
 
-    dialog: Dialog
-    answers: Answers
-    examples: tuple[str, ...]
-    samples: int
     asks: list[Question[Any]] = field(default_factory=list)
     items: list[Item] = field(default_factory=list)
     dropped: list[str] = field(default_factory=list)
     noted: dict[str, Json] = field(default_factory=dict)
     failure: Unscored | None = None
+
+
+class Inquiry:
+    """Asks about a dialog as far as the answers lead."""
+
+    def __init__(self, dialog: Dialog, answers: Answers, examples: tuple[str, ...], samples: int) -> None:
+        self._dialog = dialog
+        self._answers = answers
+        self._examples = examples
+        self._samples = samples
+        self.findings = Findings()
 
     def judge_given(self, text: str, weight: Fraction) -> None:
         self._judge_alone(text, None, weight)
@@ -43,29 +50,30 @@ class Inquiry:
     def list_and_judge(self, *, in_one: bool) -> None:
         """`in_one`: the verdicts come with the list. Windows of a long dialog give but a list; each of its intents is
         then judged by a question of its own. When none is active, a second list of another wording has to agree."""
-        question = _listing_with_verdicts(self.examples) if in_one else _listing(_FIRST, self.examples)
+        question = _listing_with_verdicts(self._examples) if in_one else _listing(_FIRST, self._examples)
         listed = self._listed(question)
-        if self._waits or self.failure or self.dropped or any(item.counts for item in self.items):
+        found = self.findings
+        if self._waits or found.failure or found.dropped or any(item.counts for item in found.items):
             return
-        self._listed(_listing(_AGAIN, self.examples), known=listed)
+        self._listed(_listing(_AGAIN, self._examples), known=listed)
 
     @property
     def _waits(self) -> bool:
-        return any(ask not in self.answers for ask in self.asks)
+        return any(ask not in self._answers for ask in self.findings.asks)
 
     def _ask(self, question: Question[Any]) -> Judged[Any] | Unscored | None:
-        self.asks.append(question)
-        return self.answers.get(question)
+        self.findings.asks.append(question)
+        return self._answers.get(question)
 
     def _listed(self, question: Question[Any], known: Sequence[Wanted] = ()) -> Sequence[Wanted]:
         """The intents of a list, judged unless they are `known`."""
         answer = self._ask(question)
         if isinstance(answer, Unscored):
-            self.failure = answer
+            self.findings.failure = answer
         if not isinstance(answer, Judged):
             return ()
-        self.dropped.extend(answer.dropped)
-        self.noted |= provenance(answer)
+        self.findings.dropped.extend(answer.dropped)
+        self.findings.noted |= provenance(answer)
         in_one = question.form is Found and answer.turns_seen is None
         intents = distinct(answer.value.intents)
         names = {name_of(intent) for intent in known}
@@ -75,36 +83,40 @@ class Inquiry:
             if not in_one or self._is_reviewed(intent):
                 self._judge_alone(intent.text, intent.quote.span)
             elif isinstance(intent, JudgedIntent):
-                verdict = corrected(intent.judgement, self.dialog)
-                self.items.append(Item(intent.text, intent.quote.span, verdict))
+                verdict = corrected(intent.judgement, self._dialog)
+                self.findings.items.append(Item(intent.text, intent.quote.span, verdict))
             else:
                 unverified = Unscored(Cause.EVIDENCE, "the verdict could not be verified")
-                self.items.append(Item(intent.text, intent.quote.span, unverified))
+                self.findings.items.append(Item(intent.text, intent.quote.span, unverified))
         return intents
 
     def _judge_alone(self, text: str, quote: Span | None, weight: Fraction = ONE) -> None:
-        match self._ask(self.closed(text, quote)):
+        match self._ask(self._closed(text, quote)):
             case Judged(value=Judgement() as judgement) as answer:
-                verdict = corrected(judgement, self.dialog)
-                self.items.append(Item(text, quote, verdict, weight, provenance(answer)))
+                verdict = corrected(judgement, self._dialog)
+                self.findings.items.append(Item(text, quote, verdict, weight, provenance(answer)))
             case Unscored() as unscored:
-                self.items.append(Item(text, quote, unscored, weight))
+                self.findings.items.append(Item(text, quote, unscored, weight))
 
     def _is_reviewed(self, intent: Wanted) -> bool:
-        reviewed = self.answers.reviewed  # of hardly any dialog; a key takes longer than the rest of this
-        return bool(reviewed) and self.closed(intent.text, intent.quote.span).key in reviewed
+        reviewed = self._answers.reviewed  # of hardly any dialog; a key takes longer than the rest of this
+        return bool(reviewed) and self._closed(intent.text, intent.quote.span).key in reviewed
 
-    def closed(self, text: str, quote: Span | None) -> Question[Judgement]:
-        """Asks about one intent."""
-        name = " ".join(text.split())[:_LONGEST_NAME]
-        where = f", asked in turn {quote.turn}" if quote else ""
-        return Question(
-            item=f"intent:{name}",
-            form=Judgement,
-            text=f'Judge the intent "{name}"{where}.',
-            guide=with_examples(_JUDGING, self.examples),
-            samples=self.samples,
-        )
+    def _closed(self, text: str, quote: Span | None) -> Question[Judgement]:
+        return closed(text, quote, self._examples, self._samples)
+
+
+def closed(text: str, quote: Span | None, examples: tuple[str, ...], samples: int) -> Question[Judgement]:
+    """Asks about one intent."""
+    name = " ".join(text.split())[:_LONGEST_NAME]
+    where = f", asked in turn {quote.turn}" if quote else ""
+    return Question(
+        item=f"intent:{name}",
+        form=Judgement,
+        text=f'Judge the intent "{name}"{where}.',
+        guide=with_examples(_JUDGING, examples),
+        samples=samples,
+    )
 
 
 @lru_cache(maxsize=64)

@@ -3,17 +3,20 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from math import lcm
 from typing import Any, NamedTuple
 
 from agenteval.domain.evidence import Span
 from agenteval.domain.json_value import Json
-from agenteval.domain.outcome import ONE, ZERO
+from agenteval.domain.outcome import ONE
 from agenteval.domain.questions import Unscored
+from agenteval.domain.quick_init import quick_init
 from agenteval.domain.text import fold
 from agenteval.domain.transcript import Dialog
 from agenteval.rules.completeness.forms import JudgedIntent, Judgement, ReasonCode, State, Verdict, Wanted
 
 
+@quick_init
 @dataclass(frozen=True, slots=True)
 class Item:
     """An intent and what became of it. `quote`: the user's words; None when the scenario's author gave the intent.
@@ -82,20 +85,24 @@ def score(items: Sequence[Item], partial_credit: Fraction) -> Score | None:
     An unknown intent may be met, unmet or not active. Leaving it out moves the score less than the other two do, so the
     bounds are those of all unmet and all met.
     """
-    by_verdict: dict[Verdict | None, Fraction] = {}
+    unit = lcm(*[item.weight.denominator for item in items])  # whole numbers of 1/unit are added in a tenth of the time
+    met = partly = unknown = total = 0
     for item in items:
         if item.counts:
-            known = by_verdict.get(item.verdict)
-            by_verdict[item.verdict] = item.weight if known is None else known + item.weight
-    total = sum(by_verdict.values(), ZERO)
+            weight = item.weight.numerator * (unit // item.weight.denominator)
+            total += weight
+            if item.verdict is None:
+                unknown += weight
+            elif item.verdict is Verdict.MET:
+                met += weight
+            elif item.verdict is Verdict.PARTLY_MET:
+                partly += weight
     if not total:
         return None
-    unknown = by_verdict.pop(None, ZERO)
-    reached = by_verdict.get(Verdict.MET, ZERO)
-    if Verdict.PARTLY_MET in by_verdict:
-        reached += by_verdict[Verdict.PARTLY_MET] * partial_credit
-    low = reached / total
-    return Score(low, (reached + unknown) / total if unknown else low, not by_verdict)
+    low = Fraction(met, total)
+    if partly:
+        low += Fraction(partly, total) * partial_credit
+    return Score(low, low + Fraction(unknown, total) if unknown else low, unknown == total)
 
 
 def corrected(judgement: Judgement, dialog: Dialog) -> Judgement:
@@ -119,7 +126,7 @@ def distinct(intents: Sequence[Wanted]) -> list[Wanted]:
     groups: dict[str, list[Wanted]] = {}
     for intent in intents:
         groups.setdefault(name_of(intent), []).append(intent)
-    return [max(group, key=lambda intent: (_standing(intent), intent.quote.turn)) for group in groups.values()]
+    return [group[0] if len(group) == 1 else max(group, key=_rank) for group in groups.values()]
 
 
 def name_of(intent: Wanted) -> str:
@@ -127,8 +134,8 @@ def name_of(intent: Wanted) -> str:
     return fold("".join(intent.text.split()))
 
 
-def _standing(intent: Wanted) -> int:
+def _rank(intent: Wanted) -> tuple[int, int]:
     if not isinstance(intent, JudgedIntent):
-        return 1
+        return 1, intent.quote.turn
     is_met = intent.judgement.state is State.ACTIVE and intent.judgement.verdict is Verdict.MET
-    return 2 if is_met else 0
+    return 2 if is_met else 0, intent.quote.turn

@@ -33,8 +33,8 @@ def printed(score: Fraction) -> str:
 
 
 def scored(language: Language, score: Fraction, items: Sequence[Item], dropped: int) -> str:
-    counted = sum(item.verdict is not None for item in items)
-    met = sum(item.verdict is Verdict.MET for item in items)
+    counted = len([item for item in items if item.verdict is not None])
+    met = len([item for item in items if item.verdict is Verdict.MET])
     heading = say(
         language,
         f"评分为 {printed(score)}：{counted} 项意图中满足 {met} 项。",
@@ -72,12 +72,15 @@ def silent(dialog: Dialog) -> str:
 
 
 def _lists(language: Language, items: Sequence[Item], dropped: int) -> list[str]:
+    listed = [item for item in items if item.verdict is not Verdict.MET]
+    if not listed and not dropped:
+        return []
     unmet, partly = (
-        [_named(language, item) for item in items if item.verdict is verdict]
+        [_named(language, item) for item in listed if item.verdict is verdict]
         for verdict in (Verdict.UNMET, Verdict.PARTLY_MET)
     )
-    unknown = [_named(language, item) for item in items if item.unknown]
-    left = [_named(language, item) for item in items if not item.unknown and item.verdict is None]
+    unknown = [_named(language, item) for item in listed if item.unknown]
+    left = [_named(language, item) for item in listed if not item.unknown and item.verdict is None]
     return [
         *_list(language, ("未满足", "Unmet"), unmet),
         *_list(language, ("部分满足", "Partly met"), partly),
