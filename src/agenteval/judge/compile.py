@@ -66,7 +66,7 @@ def instructions(tasks: Sequence[Task]) -> str:
     for task in tasks:
         again = "\n  Your last answer was rejected; why stands below the transcript." if task.flaw else ""
         by_guide.setdefault(task.guide, []).append(f"{task.id}: {task.text}{again}")
-    return "\n\n".join("\n".join(filter(None, (guide, *lines))) for guide, lines in by_guide.items())
+    return "\n\n".join(["\n".join([guide, *lines] if guide else lines) for guide, lines in by_guide.items()])
 
 
 def transcript(turns: Sequence[Turn], view: View) -> str:
@@ -79,23 +79,19 @@ def _fenced(text: str, mark: str) -> str:
 
 
 def _lines(turn: Turn, view: View) -> list[str]:
-    lines = [_line(turn.index, "user", turn.sent_message)] if turn.sent_message else []
+    lines = [f"[{turn.index}] user: {_folded(turn.sent_message)}"] if turn.sent_message else []
     if not view.agent:
         return lines
     for call in turn.tool_calls:
         outcome = {True: " (succeeded)", False: " (failed)", None: ""}[call.ok]
-        lines.append(_line(turn.index, "agent calls tool", f"{call.name} {as_text(call.arguments)}"))
+        lines.append(f"[{turn.index}] agent calls tool: {_folded(f'{call.name} {as_text(call.arguments)}')}")
         if call.result is not None or outcome:
-            lines.append(_line(turn.index, f"tool result{outcome}", as_text(call.result)))
+            lines.append(f"[{turn.index}] tool result{outcome}: {_folded(as_text(call.result))}")
     if turn.status is not TurnStatus.OK:
         lines.append(f"[{turn.index}] agent: no reply ({turn.status})")
     else:
-        lines.append(_line(turn.index, "agent", turn.reply_text))
+        lines.append(f"[{turn.index}] agent: {_folded(turn.reply_text)}")
     return lines
-
-
-def _line(index: int, speaker: str, text: str) -> str:
-    return f"[{index}] {speaker}: {_folded(text)}"
 
 
 def _folded(text: str) -> str:

@@ -130,7 +130,9 @@ class _Round:
 
     async def judge(self, batch: Batch, sample: int) -> dict[str, Verdict]:
         seal = Seal.of(self._secret, self._dialog, sample)
-        order = sorted(batch.questions, key=lambda question: seal.place(question.wording))
+        order: Sequence[Question[Any]] = batch.questions
+        if len(order) > 1:
+            order = sorted(order, key=lambda question: seal.place(question.wording))
         questions = {f"q{i}": question for i, question in enumerate(order, 1)}
         tasks = [Task(id_, q.form, q.text, q.guide) for id_, q in questions.items()]
         first = await self._call(tasks, seal)

@@ -5,13 +5,13 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
 
-from agenteval.domain.caching import per_class
+from agenteval.domain.caching import lazy, per_class
 from agenteval.domain.evidence import Match, Rejected, Span, Speaker, locate
 from agenteval.domain.forms import Form, FormError, Path, Quote, Reader, dump, read
 from agenteval.domain.questions import Cause, Question, View
+from agenteval.domain.quick_init import quick_init
 from agenteval.domain.text import fold, is_blank
 from agenteval.domain.transcript import Dialog
 from agenteval.judge.compile import as_said
@@ -51,6 +51,7 @@ class Flaw(NamedTuple):
     cause: Cause
 
 
+@quick_init
 @dataclass(frozen=True)
 class Seen:
     """The part of a dialog that a view shows, as a source of quotes."""
@@ -58,7 +59,7 @@ class Seen:
     dialog: Dialog
     view: View
 
-    @cached_property
+    @lazy
     def turns(self) -> Sequence[int]:
         shown = self.view.turns(self.dialog)
         return range(shown[0].index, shown[-1].index + 1) if shown else range(0)
