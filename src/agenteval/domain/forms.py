@@ -150,7 +150,7 @@ def read(form: type[Form], raw: object, reader: Reader, path: Path = ()) -> Form
     values: dict[str, object] = {}
     for name, decode, optional in _decoders(form):
         given = raw.get(name)
-        if optional and _absent(given):
+        if optional and (given is None or _absent(given)):
             values[name] = None
         elif given is None and name not in raw:
             raise FormError((*path, name), "is missing")
@@ -283,6 +283,8 @@ def _quote_decoder(kind: type[Quote]) -> _Decode:
 
 def _plain_decoder(kind: type) -> _Decode:
     def decode_plain(raw: object, _reader: Reader, path: Path) -> object:
+        if type(raw) is kind:
+            return raw
         if kind is int and isinstance(raw, float) and raw.is_integer():
             return int(raw)
         if not isinstance(raw, kind) or (kind is int and isinstance(raw, bool)):

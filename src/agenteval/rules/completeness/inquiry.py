@@ -53,7 +53,7 @@ class Inquiry:
         question = _listing_with_verdicts(self._examples) if in_one else _listing(_FIRST, self._examples)
         listed = self._listed(question)
         found = self.findings
-        if self._waits or found.failure or found.dropped or any(item.counts for item in found.items):
+        if found.failure or found.dropped or any(item.counts for item in found.items) or self._waits:
             return
         self._listed(_listing(_AGAIN, self._examples), known=listed)
 

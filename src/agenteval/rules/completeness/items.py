@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import lru_cache
 from math import lcm
 from typing import Any, NamedTuple
 
@@ -71,6 +72,9 @@ class Item:
         }
 
 
+_share = lru_cache(maxsize=1024)(Fraction)  # the same few in most dialogs; to make one takes 1 µs
+
+
 class Score(NamedTuple):
     """The bounds of the score, equal when every intent was judged. `may_leave`: perhaps no intent is active."""
 
@@ -99,10 +103,10 @@ def score(items: Sequence[Item], partial_credit: Fraction) -> Score | None:
                 partly += weight
     if not total:
         return None
-    low = Fraction(met, total)
+    low = _share(met, total)
     if partly:
-        low += Fraction(partly, total) * partial_credit
-    return Score(low, low + Fraction(unknown, total) if unknown else low, unknown == total)
+        low += _share(partly, total) * partial_credit
+    return Score(low, low + _share(unknown, total) if unknown else low, unknown == total)
 
 
 def corrected(judgement: Judgement, dialog: Dialog) -> Judgement:
