@@ -4,6 +4,8 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import orjson
+
 from agenteval.domain.forms import FormError
 from agenteval.domain.json_value import Json, canonical
 from agenteval.domain.ports import Memo
@@ -19,7 +21,7 @@ class MemoStep:
 
     def __init__(self, memo: Memo, identities: Mapping[type, Json], step: Step) -> None:
         self._memo = memo
-        self._identities = identities
+        self._identities = {kind: orjson.Fragment(canonical(identity)) for kind, identity in identities.items()}
         self._step = step
 
     async def answer(self, dialog: Dialog, asks: Sequence[Ask], *, until_s: float | None = None) -> Said:

@@ -71,11 +71,11 @@ class ModelJudge:
 
     async def _batch(self, dialog: Dialog, batch: Batch, answers: dict[str, Verdict], calls: list[Call]) -> None:
         """Adds to `answers` and `calls`."""
-        samples = await _together([self._sample(dialog, batch, sample, calls) for sample in range(batch.samples)])
         if batch.samples == 1:
-            answers.update(samples[0])
-        else:
-            answers.update({q.key: vote([sample[q.key] for sample in samples]) for q in batch.questions})
+            answers.update(await self._sample(dialog, batch, 0, calls))
+            return
+        samples = await _together([self._sample(dialog, batch, sample, calls) for sample in range(batch.samples)])
+        answers.update({q.key: vote([sample[q.key] for sample in samples]) for q in batch.questions})
 
     async def _sample(self, dialog: Dialog, batch: Batch, sample: int, calls: list[Call]) -> dict[str, Verdict]:
         """One vote on the batch, over as many windows as the dialog needs."""

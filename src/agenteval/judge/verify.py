@@ -147,9 +147,10 @@ class _Evidence(Reader):
         self.dropped: list[str] = []
 
     def choice(self, kind: type[StrEnum], raw: object, path: Path) -> StrEnum:
-        if isinstance(raw, str | bool):
+        word = str(raw) if isinstance(raw, bool) else raw
+        if isinstance(word, str):
             words = _words(kind)
-            if meant := words.get(str(raw)) or words.get(_word(str(raw))):
+            if meant := words.get(word) or words.get(_word(word)):
                 return meant
         raise FormError(path, f"must be one of {', '.join(kind)}, not {raw!r}")
 
