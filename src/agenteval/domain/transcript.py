@@ -83,7 +83,7 @@ class Dialog:
                 size += len(as_text(call.result))
         return size
 
-    @property
+    @lazy
     def silent(self) -> bool:
         """No reply at all: every full-dialog rule decides this without a model."""
         return not any(turn.answered for turn in self.turns)

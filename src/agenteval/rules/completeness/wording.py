@@ -35,10 +35,11 @@ def printed(score: Fraction) -> str:
 def scored(language: Language, score: Fraction, items: Sequence[Item], dropped: int) -> str:
     counted = len([item for item in items if item.verdict is not None])
     met = len([item for item in items if item.verdict is Verdict.MET])
+    number = printed(score)
     heading = say(
         language,
-        f"评分为 {printed(score)}：{counted} 项意图中满足 {met} 项。",
-        f"Score {printed(score)}: {met} of {counted} intents met.",
+        f"评分为 {number}：{counted} 项意图中满足 {met} 项。",
+        f"Score {number}: {met} of {counted} intents met.",
     )
     return _sentences(language, heading, *_lists(language, items, dropped))
 
