@@ -9,7 +9,7 @@ import orjson
 from agenteval.domain.forms import FormError
 from agenteval.domain.json_value import Json, canonical
 from agenteval.domain.ports import Memo
-from agenteval.domain.questions import Ask, Judged, Question, View, judged_from_json, judged_to_json
+from agenteval.domain.questions import DIALOG, Ask, Judged, Question, View, judged_from_json
 from agenteval.domain.transcript import Dialog, Turn
 from agenteval.judge.panel import Said, Step
 
@@ -37,7 +37,7 @@ class MemoStep:
             return Said(recalled)
         said = await self._step.answer(dialog, asks, until_s=until_s)
         new = {
-            keys[key]: judged_to_json(answer)
+            keys[key]: answer.stored
             for key, answer in said.answers.items()
             if key in keys and isinstance(answer, Judged) and answer.by.startswith("model:")
         }
@@ -72,6 +72,8 @@ def _recalled(ask: Ask, kept: Json) -> Judged[Any] | None:
 
 def _shown(dialog: Dialog, view: View) -> str:
     """What a judge sees, by its exact characters: spans count them."""
+    if view == DIALOG:
+        return dialog.digest
     turns = [(turn.index, turn.sent_message, _of_agent(turn) if view.agent else None) for turn in view.turns(dialog)]
     return hashlib.sha256(canonical(turns)).hexdigest()
 

@@ -78,17 +78,17 @@ def _finish(connection: Connection, records: Sequence[CaseRecord]) -> None:
 
 def _unfinished(connection: Connection, records: Sequence[CaseRecord]) -> dict[str, CaseRecord]:
     by_id = {record.started.key.id: record for record in records}
-    for attempt_id, status in connection.execute(_ENDED, {"ids": dumps(list(by_id))}) if by_id else ():
+    for attempt_id, status in connection.execute(_ENDED, {"keys": dumps(list(by_id))}) if by_id else ():
         if status == AttemptStatus.INTERRUPTED:
             raise _taken_over()
         del by_id[attempt_id]
     return by_id
 
 
-# One parameter with all ids: a list of 500 is put together anew each time, which takes 2 µs for each of them.
-_IDS = func.json_each(bindparam("ids")).table_valued("value")
+GIVEN_KEYS = select(func.json_each(bindparam("keys")).table_valued("value").c.value)
+"""One parameter, `keys`, with all of them: a list of 500 is put together anew each time, 2 µs for each of them."""
 _ENDED = select(ATTEMPTS.c.id, ATTEMPTS.c.status).where(
-    ATTEMPTS.c.id.in_(select(_IDS.c.value)), ATTEMPTS.c.status != AttemptStatus.OPEN
+    ATTEMPTS.c.id.in_(GIVEN_KEYS), ATTEMPTS.c.status != AttemptStatus.OPEN
 )
 
 
@@ -142,13 +142,14 @@ _CALL = _Insert(CALLS, _all(CALLS))
 _RESULT = _Insert(RESULTS, _all(RESULTS))
 
 
+_MANY = 1_000
+"""Of so many rows, as the turns of a full batch are, one statement takes `_TOGETHER`: a third less than one each
+(measured, of turns), but not for less, as it has to be prepared. SQLite takes 32,766 values."""
 _TOGETHER = 100
-"""So many rows are one statement, which takes a third less than one each (measured, of turns); SQLite takes 32,766
-values."""
 
 
 def _run(connection: Connection, statement: _Insert, rows: Sequence[Row]) -> None:
-    whole = len(rows) - len(rows) % _TOGETHER
+    whole = len(rows) - len(rows) % _TOGETHER if len(rows) >= _MANY else 0
     for first in range(0, whole, _TOGETHER):
         values = tuple(chain.from_iterable(rows[first : first + _TOGETHER]))
         connection.exec_driver_sql(_sql(statement, connection.dialect, _TOGETHER), values)

@@ -20,7 +20,7 @@ import orjson
 from agenteval.domain.errors import StorageError
 from agenteval.domain.outcome import CaseOutcome, RuleResult
 from agenteval.domain.ports import Call, Usage
-from agenteval.domain.questions import Ask, Judged, Question, Unscored, judged_to_json
+from agenteval.domain.questions import Ask, Judged, Question, Unscored
 from agenteval.domain.records import Run
 from agenteval.domain.review import Review
 from agenteval.domain.scenario import Case, Policy, RuleSpec
@@ -186,7 +186,7 @@ def answer_row(ask: Ask, answer: Judged[Any] | Unscored) -> tuple[Any, ...]:
     """key, item, text, by, cause, answer."""
     item, text = (ask.item, ask.text) if isinstance(ask, Question) else (type(ask).__name__.lower(), "")
     if isinstance(answer, Judged):
-        return ask.key, item, text, answer.by, None, dumps(judged_to_json(answer))
+        return ask.key, item, text, answer.by, None, dumps(answer.stored)
     return ask.key, item, text, None, answer.cause.value, dumps(answer)
 
 

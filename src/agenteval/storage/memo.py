@@ -7,8 +7,8 @@ from sqlalchemy import select
 
 from agenteval.domain.json_value import Json
 from agenteval.domain.ports import Clock, Sink
-from agenteval.storage.batch import Remembered, write_batch
-from agenteval.storage.codec import parsed
+from agenteval.storage.batch import GIVEN_KEYS, Remembered, write_batch
+from agenteval.storage.codec import dumps, parsed
 from agenteval.storage.store import Store
 from agenteval.storage.tables import MEMO
 
@@ -70,7 +70,10 @@ class DurableMemo:
             await self._store.write_aside(lambda connection: write_batch(connection, rows))
 
 
+_KNOWN = select(MEMO.c.key, MEMO.c.answer).where(MEMO.c.key.in_(GIVEN_KEYS))
+
+
 async def _read(store: Store, keys: Collection[str]) -> dict[str, Json]:
     async with store.read() as connection:
-        rows = await connection.execute(select(MEMO.c.key, MEMO.c.answer).where(MEMO.c.key.in_(keys)))
+        rows = await connection.execute(_KNOWN, {"keys": dumps(list(keys))})
         return {key: parsed(answer) for key, answer in rows}
