@@ -142,7 +142,7 @@ _CALL = _Insert(CALLS, _all(CALLS))
 _RESULT = _Insert(RESULTS, _all(RESULTS))
 
 
-_MANY = 1_000
+_MANY = 400
 """Of so many rows, as the turns of a full batch are, one statement takes `_TOGETHER`: a third less than one each
 (measured, of turns), but not for less, as it has to be prepared. SQLite takes 32,766 values."""
 _TOGETHER = 100

@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from agenteval.domain.evidence import Match, Span
-from agenteval.domain.outcome import RuleResult
+from agenteval.domain.outcome import ONE, RuleResult
 from agenteval.domain.questions import Answers, Cause
 from agenteval.domain.regex import TextTooLong, compile_pattern
 from agenteval.domain.scenario import Case
@@ -86,9 +86,8 @@ class KeywordMatch(EvalRule):
                 evidence=evidence,
                 detail=detail,
             )
-        return self.scored(
-            Fraction(met, required), passed=met == required, reason=reason, evidence=evidence, detail=detail
-        )
+        score = ONE if met == required else Fraction(met, required)
+        return self.scored(score, passed=met == required, reason=reason, evidence=evidence, detail=detail)
 
     def _conditions(self, turns: tuple[Turn, ...]) -> Iterator[Condition]:
         folded = [(turn, fold(turn.reply_text)) for turn in turns]
