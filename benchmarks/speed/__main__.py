@@ -1,7 +1,7 @@
 """Speed beside a floor: `python -m benchmarks.speed [--json] [--quick] [--runs 3]`.
 
-Floor and product take turns on the same fake model and the same conversations, each time in a process of its own, and
-what is printed is the median. `--quick` measures few conversations: whether it works, not how fast it is.
+Floor and product take turns on the same fake model and the same conversations, each time in a process of its own on one
+core, and what is printed is the median. `--quick` measures few conversations: whether it works, not how fast it is.
 """
 
 import argparse

@@ -16,7 +16,7 @@ import orjson
 import uvloop
 
 from benchmarks.speed.conversations import Conversation, conversation
-from benchmarks.speed.phase import phase
+from benchmarks.speed.phase import on_one_core, phase
 
 CONCURRENCY = 100
 BATCH_ROWS = 500
@@ -88,6 +88,7 @@ async def _asked(session: aiohttp.ClientSession, url: str, each: Conversation) -
 
 
 def main(url: str, database: str, n: int) -> None:
+    on_one_core()
     results = Results(database)
     with phase() as measured:
         uvloop.run(judge_all(url, results, map(conversation, range(n))))

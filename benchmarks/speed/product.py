@@ -23,7 +23,7 @@ from agenteval.services.runs import Plan
 from agenteval.settings import ModelSettings, Settings
 from agenteval.storage import runs
 from benchmarks.speed.conversations import conversation, number_of
-from benchmarks.speed.phase import Phase, phase
+from benchmarks.speed.phase import Phase, on_one_core, phase
 from benchmarks.speed.server import reset
 
 SPECS = {
@@ -107,6 +107,7 @@ def main() -> None:
     parser.add_argument("--url", default="")
     parser.add_argument("--timeout-s", type=float, default=60)
     given = parser.parse_args()
+    on_one_core()
     judge = ModelSettings(base_url=given.url, model="fake", timeout_s=given.timeout_s) if given.url else None
     settings = Settings(database_url=given.database, judge=judge)
     dialogs: Mapping[str, Dialog] = Replayed(given.n)
