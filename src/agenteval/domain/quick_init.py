@@ -1,5 +1,6 @@
 """Frozen dataclasses that are made as fast as others."""
 
+from collections.abc import Mapping
 from dataclasses import MISSING, Field, fields
 from functools import update_wrapper
 from typing import Any, TypeVar
@@ -12,19 +13,21 @@ def quick_init(kind: type[T]) -> type[T]:
 
     What `dataclass` writes sets each field of a frozen object through `object.__setattr__`, which was a tenth of the
     CPU time of a run without a judge. Here its `__dict__` is filled; without one, an object is of a twin class while it
-    is filled, one that is not frozen. Fields have to be positional, and its `__post_init__` finds it frozen.
+    is filled, one that is not frozen. Its `__post_init__` finds it frozen. Raises TypeError for fields by keyword only,
+    and for such with a default that are not given.
     """
     own = {name: value for name, value in vars(kind).items() if name in {"__slots__", "__orig_bases__"}}
     twin = type(kind.__name__, kind.__bases__, {**own, "__setattr__": object.__setattr__})
-    names: dict[str, Any] = {"twin": twin, "set_attribute": object.__setattr__, "MISSING": MISSING}
-    has_slots = not kind.__dictoffset__ or any(vars(base).get("__slots__") for base in kind.__mro__)
-    begin, fill, end = _BY_TWIN if has_slots else _BY_DICT
-    parameters, lines = [], [begin]
+    names: dict[str, Any] = {"kind": kind, "twin": twin, "set_attribute": object.__setattr__, "MISSING": MISSING}
+    parameters, values = [], {}
     for field in fields(kind):  # type: ignore[arg-type]
+        if field.kw_only or not (field.init or field.default is field.default_factory is MISSING):
+            raise TypeError(f"{kind.__name__}.{field.name} can only be filled by dataclass itself")
         if field.init:
             parameters.append(_parameter(field, names))
-            lines.append(fill.format(field.name, _value(field, names)))
-    lines.append(end)
+            values[field.name] = _value(field, names)
+    has_slots = not kind.__dictoffset__ or any(vars(base).get("__slots__") for base in kind.__mro__)
+    lines = _by_twin(values) if has_slots else _by_dict(values)
     if hasattr(kind, "__post_init__"):
         lines.append("self.__post_init__()")
     exec(f"def __init__(self, {', '.join(parameters)}):\n " + "\n ".join(lines), names)  # noqa: S102 - as `dataclass` does
@@ -32,8 +35,20 @@ def quick_init(kind: type[T]) -> type[T]:
     return kind
 
 
-_BY_TWIN = ("_kind = self.__class__; set_attribute(self, '__class__', twin)", "self.{} = {}", "self.__class__ = _kind")
-_BY_DICT = ("_values = self.__dict__", "_values['{}'] = {}", "")
+def _by_twin(values: Mapping[str, str]) -> list[str]:
+    """Objects of a subclass may have more than the twin has room for."""
+    return [
+        "if self.__class__ is kind:",
+        "  set_attribute(self, '__class__', twin)",
+        *(f"  self.{name} = {value}" for name, value in values.items()),
+        "  self.__class__ = kind",
+        "else:",
+        *(f"  set_attribute(self, '{name}', {value})" for name, value in values.items()),
+    ]
+
+
+def _by_dict(values: Mapping[str, str]) -> list[str]:
+    return ["_values = self.__dict__", *(f"_values['{name}'] = {value}" for name, value in values.items())]
 
 
 def _parameter(field: "Field[Any]", names: dict[str, Any]) -> str:

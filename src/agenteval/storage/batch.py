@@ -170,7 +170,8 @@ def _sql(statement: _Insert, dialect: Dialect, rows: int) -> str:
             where=status_is,
         )
     compiled = into.compile(dialect=dialect, column_keys=list(statement.columns))
-    return _VALUES.sub(lambda values: f"VALUES {', '.join([values[1]] * rows)}", str(compiled), count=1)
+    before, values, after = _VALUES.split(str(compiled), maxsplit=1)
+    return f"{before}VALUES {', '.join([values] * rows)}{after}"
 
 
 _VALUES = re.compile(r"VALUES (\([^)]*\))")

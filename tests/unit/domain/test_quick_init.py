@@ -51,6 +51,32 @@ def test_it_stays_frozen() -> None:
         WithDict((1,)).items = ()  # type: ignore[misc]
 
 
+def test_a_subclass_is_filled_too() -> None:
+    class Open(Quick):
+        pass
+
+    made = Open("a", 2, more="b")
+    assert (type(made), made.name, made.detail, made.twice, made.more) == (Open, "a", {}, 4, "b")
+    with pytest.raises(FrozenInstanceError):
+        made.name = "b"  # type: ignore[misc]
+
+
+def test_what_it_cannot_fill_is_refused() -> None:
+    with pytest.raises(TypeError, match=r"ByKeyword\.name"):
+
+        @quick_init
+        @dataclass(frozen=True, kw_only=True)
+        class ByKeyword:
+            name: str
+
+    with pytest.raises(TypeError, match=r"NotGiven\.name"):
+
+        @quick_init
+        @dataclass(frozen=True, slots=True)
+        class NotGiven:
+            name: str = field(init=False, default="a")
+
+
 def test_post_init_may_refuse() -> None:
     with pytest.raises(ValueError, match="size"):
         Quick("a", -1)
