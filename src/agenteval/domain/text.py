@@ -39,7 +39,7 @@ _PUNCTUATION = [
 
 
 _SIMPLE = re.compile("[\\s!-~\u2018-\u201d\u2026\u3001-\u3020\u3400-\u4dbf\u4e00-\u9fff\uff01-\uff5e]*")
-"""Most Chinese text: nothing in it is of zero width or combines. It is folded in a twentieth of the time."""
+"""Most Chinese text: nothing in it is of zero width or combines. It is folded in a tenth of the time."""
 _WIDE_MARKS = tuple(zip("，：？！", ",:?!", strict=True))  # mostly all that NFKC changes in it
 
 

@@ -79,5 +79,5 @@ def _shown(dialog: Dialog, view: View) -> str:
 
 
 def _of_agent(turn: Turn) -> Json:
-    calls = [[call.name, call.arguments, call.result, call.ok] for call in turn.tool_calls] if turn.tool_calls else []
+    calls = [[call.name, call.arguments, call.result, call.ok] for call in turn.tool_calls]
     return [turn.status, turn.reply_text, calls]

@@ -127,7 +127,7 @@ class Ladder:
                     raise
                 mode = lower
             else:
-                if mode is not self._remembered and mode != self._remembered:
+                if mode != self._remembered:
                     await self._remember(mode)
                 return result
 

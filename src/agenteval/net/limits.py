@@ -46,27 +46,23 @@ class Limits:
     async def enter(self, tokens: int) -> None:
         if self._places:
             await self._places.acquire()
-        now_s = self._clock.monotonic_s()
-        wait_s = max(
-            self._requests.take(1, now_s) if self._requests else 0.0,
-            self._tokens.take(tokens, now_s) if self._tokens else 0.0,
-            self._paused_until_s - now_s,
-        )
-        if wait_s > 0:
-            await self._wait(wait_s)
-
-    def leave(self) -> None:
-        if self._places:
-            self._places.release()
-
-    async def _wait(self, wait_s: float) -> None:
         try:
+            now_s = self._clock.monotonic_s()
+            wait_s = max(
+                self._requests.take(1, now_s) if self._requests else 0.0,
+                self._tokens.take(tokens, now_s) if self._tokens else 0.0,
+                self._paused_until_s - now_s,
+            )
             while wait_s > 0:
                 await self._clock.sleep(wait_s)
                 wait_s = self._paused_until_s - self._clock.monotonic_s()
         except BaseException:
             self.leave()
             raise
+
+    def leave(self) -> None:
+        if self._places:
+            self._places.release()
 
     def settle(self, estimated: int, used: int) -> None:
         """Correct an estimate by what a request really used."""

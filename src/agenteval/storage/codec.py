@@ -74,13 +74,9 @@ class sound:  # noqa: N801 - read as `with sound(...)`; a generator's context ta
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _trace: object) -> None:
         if isinstance(error, DAMAGE):
-            raise _damaged(self._table, self._row, error) from error
-
-
-def _damaged(table: str, row: Mapping[Any, Any], error: BaseException) -> StorageError:
-    column = next(name for name in ("attempt_id", "id", "case_id") if name in row)
-    place = f"the row of {table} with the {column} {row[column]}"
-    return StorageError(f"{place} cannot be read: {error}", fix=DAMAGED)
+            column = next(name for name in ("attempt_id", "id", "case_id") if name in self._row)
+            place = f"the row of {self._table} with the {column} {self._row[column]}"
+            raise StorageError(f"{place} cannot be read: {error}", fix=DAMAGED) from error
 
 
 def fraction_text(value: Fraction) -> str:
@@ -151,10 +147,8 @@ def load_call(row: Mapping[Any, Any]) -> Call:
 
 
 def load_case(row: Mapping[Any, Any]) -> Case:
-    try:
+    with sound("run_cases", row):
         return _read_case(row["case"])
-    except DAMAGE as error:
-        raise _damaged("run_cases", row, error) from error
 
 
 def _read_case(text: str) -> Case:
